@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * LD_LIBRARY_PATH gets our directory in front, once: `uroce run` inside `uroce run` must not make
+ * it grow. UROCE_UROCED names the daemon that belongs to these libraries, so that a library that is
+ * used from a build tree does not start an installed one of another version.
+ */
+#include "tools/environment.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_item(const char *list, const char *item, char separator)
+{
+	size_t n = strlen(item);
+
+	for (const char *s = list; s; s = strchr(s, separator)) {
+		s += *s == separator;
+		if (strncmp(s, item, n) == 0 && (s[n] == separator || s[n] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+static int put_first(const char *variable, const char *item)
+{
+	const char *old = getenv(variable);
+	char *value;
+	int rc;
+
+	if (!old || !*old)
+		return setenv(variable, item, 1) ? -ENOMEM : 0;
+	if (has_item(old, item, ':'))
+		return 0;
+	if (asprintf(&value, "%s:%s", item, old) < 0)
+		return -ENOMEM;
+	rc = setenv(variable, value, 1) ? -ENOMEM : 0;
+	free(value);
+	return rc;
+}
+
+int roce_environment_set(const struct roce_place *place, bool preload)
+{
+	char library[PATH_MAX + 32];
+	int rc = put_first("LD_LIBRARY_PATH", place->library_dir);
+
+	if (!rc && preload) {
+		snprintf(library, sizeof(library), "%s/libibverbs.so.1", place->library_dir);
+		rc = put_first("LD_PRELOAD", library);
+	}
+	if (!rc)
+		rc = setenv("UROCE_UROCED", place->daemon, 1) ? -ENOMEM : 0;
+	return rc;
+}

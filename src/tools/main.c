@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `uroce`, the one command: finds the subcommand in a table and calls it. The table also is the
+ * help, so a subcommand cannot exist without a line about itself.
+ */
+#include "tools/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+	const char *name;
+	const char *arguments;
+	const char *summary;
+	int (*run)(int argc, char **argv);
+	const char *help; /* `uroce help NAME`, below the synopsis */
+};
+
+static int cmd_version(int argc, char **argv);
+static int cmd_help(int argc, char **argv);
+
+static const struct command commands[] = {
+	{"run", "[--] CMD [ARG...]", "run a program on the RDMA devices of uroce", roce_cmd_run,
+	 "Runs CMD with the libraries of uroce in place of the system's, by LD_LIBRARY_PATH;\n"
+	 "all that CMD starts inherits it. Where that cannot work (a static or set-user-ID\n"
+	 "program, one for another machine) it says why and does not run it.\n"
+	 "\n"
+	 "  uroce run ibv_devinfo\n"
+	 "  uroce run ib_write_bw                 (server)\n"
+	 "  uroce run ib_write_bw 10.0.0.1        (client)\n"
+	 "\n"
+	 "Exit status: that of CMD; 126 it cannot be run, 127 there is no such program.\n"},
+	{"env", "[--shell sh|fish|docker]", "print the same for a shell or a Dockerfile",
+	 roce_cmd_env,
+	 "  eval \"$(uroce env)\"                    this shell, and all that it starts\n"
+	 "  uroce env --shell docker >> Dockerfile\n"
+	 "\n"
+	 "Without --shell it is the syntax of $SHELL.\n"},
+	{"devices", "[-v] [--json]", "list the devices with their addresses", roce_cmd_devices,
+	 "Each network interface with an address is a device; lo comes last. A GID is an\n"
+	 "address: programs choose it by its index (-g of ibv_rc_pingpong, -x of ib_write_bw).\n"
+	 "\n"
+	 "  -v, --verbose   also what is in force: batches (GSO, GRO), steering, guard\n"
+	 "      --json      the same as JSON, always with all details\n"},
+	{"status", "", "show the daemon, its slots and its clients", roce_cmd_status,
+	 "uroced shares UDP port 4791 among the processes of a user in a network namespace.\n"
+	 "It is started on demand and leaves 2 s after the last client.\n"
+	 "Exit status: 1 when no daemon is running.\n"},
+	{"stop", "", "end the daemon", roce_cmd_stop,
+	 "Traffic that runs goes on; the next process that needs a daemon starts one.\n"},
+	{"version", "", "print the version", cmd_version, "Also as uroce --version.\n"},
+	{"help", "[COMMAND]", "print this, or all about one command", cmd_help,
+	 "Also as uroce --help and uroce COMMAND --help.\n"},
+};
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	}
+	return NULL;
+}
+
+static void print_synopsis(const struct command *c)
+{
+	printf("usage: uroce %s%s%s\n", c->name, *c->arguments ? " " : "", c->arguments);
+}
+
+static void print_overview(void)
+{
+	char left[64];
+
+	printf("uroce: RDMA devices (RoCEv2) in user space, without a NIC, a kernel module or "
+	       "root\n"
+	       "\n"
+	       "usage: uroce COMMAND [ARG...]\n"
+	       "\n");
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		snprintf(left, sizeof(left), "%s %s", commands[i].name, commands[i].arguments);
+		printf("  %-34s%s\n", left, commands[i].summary);
+	}
+	printf("\n"
+	       "Start with:\n"
+	       "  uroce devices                      what is there\n"
+	       "  uroce run ibv_rc_pingpong          in one terminal, and in another\n"
+	       "  uroce run ibv_rc_pingpong localhost\n"
+	       "\n"
+	       "Variables:\n"
+	       "  UROCE_NAME=mlx5_0=eth0   the device of eth0 under another name\n"
+	       "  UROCE_DEBUG=1            a line for each call that is refused, with the reason\n"
+	       "  UROCE_GSO=off, UROCE_GRO=off, UROCE_GUARD=off   forces the fallback\n");
+}
+
+static int cmd_help(int argc, char **argv)
+{
+	const struct command *c;
+
+	if (argc > 2)
+		return roce_usage_error("help", "one command at most, got %s too", argv[2]);
+	if (argc < 2) {
+		print_overview();
+		return ROCE_EXIT_OK;
+	}
+	c = find_command(argv[1]);
+	if (!c)
+		return roce_usage_error("help", "no command %s", argv[1]);
+	print_synopsis(c);
+	printf("\n%s", c->help);
+	return ROCE_EXIT_OK;
+}
+
+static int cmd_version(int argc, char **argv)
+{
+	if (argc > 1)
+		return roce_usage_error("version", "takes no argument, got %s", argv[1]);
+	printf("uroce " UROCE_VERSION "\n");
+	return ROCE_EXIT_OK;
+}
+
+int roce_usage_error(const char *command, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "uroce %s: ", command);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, " (see: uroce help %s)\n", command);
+	return ROCE_EXIT_USAGE;
+}
+
+static int dispatch(int argc, char **argv)
+{
+	char *help_argv[] = {argv[0], argv[1], NULL};
+	const struct command *c;
+
+	if (argc < 2) {
+		fprintf(stderr, "uroce: no command given (see: uroce help)\n");
+		return ROCE_EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return cmd_help(1, argv);
+	if (strcmp(argv[1], "--version") == 0)
+		return cmd_version(1, argv);
+	c = find_command(argv[1]);
+	if (!c) {
+		fprintf(stderr, "uroce: no command %s (see: uroce help)\n", argv[1]);
+		return ROCE_EXIT_USAGE;
+	}
+	if (argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0))
+		return cmd_help(2, help_argv);
+	return c->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	int rc = dispatch(argc, argv);
+
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("uroce: standard output");
+		return ROCE_EXIT_FAILED;
+	}
+	return rc;
+}

@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Runs the tests of build trees that are up to date (the Makefile sees to that) and ends with one
+# line, `N passed, N failed`; non-zero when anything failed.
+#   check.sh quick   format and layers, then the release tests labelled unit, vector or tidy
+#   check.sh all     format, then all tests in debug (ASan, UBSan) and in release
+set -u
+cd "$(dirname "$0")/../.."
+
+passed=0
+failed=0
+skipped=0
+
+count_in() { # FILE ATTRIBUTE: of the first <testsuite> of a JUnit file
+	sed -n "s/.*[[:space:]]$2=\"\([0-9]*\)\".*/\1/p" "$1" | head -n 1
+}
+
+check_format() {
+	if ! command -v clang-format >/dev/null; then
+		echo "format: skipped, no clang-format here"
+		skipped=$((skipped + 1))
+		return
+	fi
+	if git ls-files '*.c' '*.h' | xargs -r clang-format --dry-run -Werror; then
+		passed=$((passed + 1))
+	else
+		echo "format: run make format"
+		failed=$((failed + 1))
+	fi
+}
+
+run_tests() { # BUILD_DIR CTEST_ARGUMENT...
+	dir=$1
+	shift
+	result=$(mktemp)
+	echo "== $dir"
+	ctest --test-dir "$dir" --output-on-failure -j "$(nproc)" --output-junit "$result" "$@"
+	tests=$(count_in "$result" tests)
+	bad=$(count_in "$result" failures)
+	left=$(($(count_in "$result" skipped) + $(count_in "$result" disabled)))
+	rm -f "$result"
+	if [ "${tests:-0}" = 0 ]; then
+		echo "$dir: no test was run" >&2
+		failed=$((failed + 1))
+		return
+	fi
+	passed=$((passed + tests - bad - left))
+	failed=$((failed + bad))
+	skipped=$((skipped + left))
+}
+
+case ${1:-} in
+quick)
+	check_format
+	run_tests build -L 'unit|vector|tidy'
+	;;
+all)
+	check_format
+	run_tests build-debug
+	run_tests build
+	;;
+*)
+	echo "usage: check.sh quick|all" >&2
+	exit 2
+	;;
+esac
+
+if [ "$skipped" -gt 0 ]; then
+	echo "$passed passed, $failed failed, $skipped skipped"
+else
+	echo "$passed passed, $failed failed"
+fi
+[ "$failed" = 0 ]
