@@ -21,7 +21,7 @@
 
 #define PROTOCOL_UDP   17
 #define FLAG_DF	       0x4000
-#define MASK_MF_OFF    0x3fff
+#define FLAGS_NOT_DF   0xbfff /* reserved, MF, offset */
 
 const char *roce_encap_verdict_str(enum roce_encap_verdict verdict)
 {
@@ -77,7 +77,7 @@ static enum roce_encap_verdict decode_ipv4(const uint8_t *ip, size_t len, struct
 	total = roce_get_be16(ip + 2);
 	if (total < IPV4_BYTES || total > len)
 		return ROCE_ENCAP_BAD_LENGTH;
-	if (roce_get_be16(ip + 6) & MASK_MF_OFF)
+	if (roce_get_be16(ip + 6) & FLAGS_NOT_DF)
 		return ROCE_ENCAP_IPV4_FRAGMENT;
 	if (sum_ipv4_header(ip) != 0)
 		return ROCE_ENCAP_IPV4_CHECKSUM;

@@ -31,7 +31,7 @@ struct roce_encap {
 	struct roce_gid dst;
 	uint8_t traffic_class; /* DSCP << 2 | ECN */
 	uint8_t hop_limit;
-	bool dont_fragment;  /* IPv4 */
+	bool dont_fragment;  /* IPv4; icrc.h takes it for granted */
 	uint16_t ip_id;	     /* IPv4 */
 	uint32_t flow_label; /* IPv6, 20 bits */
 
@@ -40,14 +40,14 @@ struct roce_encap {
 	uint16_t udp_checksum; /* as found; senders write 0 */
 };
 
-#define ROCE_ENCAP_LIST(X)                                \
-	X(OK, "ok")                                       \
-	X(TOO_SHORT, "frame ends inside a header")        \
-	X(NOT_IP, "neither IPv4 nor IPv6")                \
-	X(IPV4_OPTIONS, "IPv4 header length is not 20")   \
-	X(IPV4_FRAGMENT, "IPv4 fragment")                 \
-	X(IPV4_CHECKSUM, "IPv4 header checksum is wrong") \
-	X(NOT_UDP, "not UDP, or IPv6 extension headers")  \
+#define ROCE_ENCAP_LIST(X)                                 \
+	X(OK, "ok")                                        \
+	X(TOO_SHORT, "frame ends inside a header")         \
+	X(NOT_IP, "neither IPv4 nor IPv6")                 \
+	X(IPV4_OPTIONS, "IPv4 header length is not 20")    \
+	X(IPV4_FRAGMENT, "IPv4 fragment or reserved flag") \
+	X(IPV4_CHECKSUM, "IPv4 header checksum is wrong")  \
+	X(NOT_UDP, "not UDP, or IPv6 extension headers")   \
 	X(BAD_LENGTH, "IP and UDP lengths disagree or exceed the frame")
 
 enum roce_encap_verdict {
