@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The access check that every local and remote use of a key passes: key, state, protection domain,
+ * rights, range, in this order. Zero-length uses are the caller's to skip (IBTA: keys of a
+ * zero-length access are not checked).
+ */
+#include "mem/mem.h"
+
+static enum roce_mem_verdict check_region(const struct roce_mr *mr, const struct roce_pd *pd,
+					  uint64_t addr, uint64_t length, uint32_t need,
+					  uint64_t *out_ptr)
+{
+	uint64_t offset;
+
+	if (mr->pd != pd)
+		return ROCE_MEM_BAD_PD;
+	if ((mr->access & need) != need)
+		return ROCE_MEM_BAD_ACCESS;
+	/* Unsigned differences: an addr below iova wraps to a huge offset and fails the compare. */
+	offset = addr - mr->iova;
+	if (offset > mr->length || length > mr->length - offset)
+		return ROCE_MEM_BAD_RANGE;
+	*out_ptr = mr->addr + offset;
+	return ROCE_MEM_OK;
+}
+
+enum roce_mem_verdict roce_mem_check_local(const struct roce_key_table *tab,
+					   const struct roce_pd *pd, roce_key_t lkey, uint64_t addr,
+					   uint64_t length, uint32_t need, uint64_t *out_ptr)
+{
+	const struct roce_mr *mr = roce_key_table_find(tab, lkey);
+
+	if (!mr || !mr->is_valid || mr->lkey.v != lkey.v)
+		return ROCE_MEM_BAD_KEY;
+	return check_region(mr, pd, addr, length, need, out_ptr);
+}
+
+enum roce_mem_verdict roce_mem_check_remote(const struct roce_key_table *tab,
+					    const struct roce_pd *pd, roce_key_t rkey, uint64_t va,
+					    uint64_t length, uint32_t need, uint64_t *out_ptr)
+{
+	const struct roce_mr *mr = roce_key_table_find(tab, rkey);
+
+	if (!mr || !mr->is_valid || mr->rkey.v != rkey.v)
+		return ROCE_MEM_BAD_KEY;
+	return check_region(mr, pd, va, length, need, out_ptr);
+}
+
+enum roce_mem_verdict roce_mem_invalidate(struct roce_key_table *tab, const struct roce_pd *pd,
+					  roce_key_t rkey)
+{
+	struct roce_mr *mr = roce_key_table_find(tab, rkey);
+
+	if (!mr || !mr->is_valid || mr->rkey.v != rkey.v)
+		return ROCE_MEM_BAD_KEY;
+	if (mr->pd != pd)
+		return ROCE_MEM_BAD_PD;
+	if (!mr->can_invalidate)
+		return ROCE_MEM_BAD_ACCESS;
+	mr->is_valid = false;
+	return ROCE_MEM_OK;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a key may touch. A memory region names bytes of this process by a local and a remote key;
+ * every access that a packet or a work request causes passes roce_mr_check_*() first.
+ *
+ * The bytes themselves are moved by an op (struct roce_mem_ops), so that the engine can guard the
+ * copy against memory that was unmapped meanwhile, and the simulator can have none.
+ * Storage: regions are embedded in the verbs object; the table's buckets belong to the caller.
+ */
+#ifndef ROCE_MEM_MEM_H
+#define ROCE_MEM_MEM_H
+
+#include "wire/ids.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Values of enum ibv_access_flags. */
+enum roce_access {
+	ROCE_ACCESS_LOCAL_WRITE = 1 << 0,
+	ROCE_ACCESS_REMOTE_WRITE = 1 << 1,
+	ROCE_ACCESS_REMOTE_READ = 1 << 2,
+	ROCE_ACCESS_REMOTE_ATOMIC = 1 << 3,
+	ROCE_ACCESS_MW_BIND = 1 << 4,
+	ROCE_ACCESS_ZERO_BASED = 1 << 5,
+	ROCE_ACCESS_ON_DEMAND = 1 << 6,
+	ROCE_ACCESS_HUGETLB = 1 << 7,
+};
+
+struct roce_pd {
+	uint32_t handle;
+	uint32_t use_count; /* objects of this domain; a domain in use is not deallocated */
+};
+
+struct roce_mr {
+	struct roce_mr *bucket_next;
+	roce_key_t lkey;
+	roce_key_t rkey; /* differs from lkey: one leaked number opens only one side */
+	struct roce_pd *pd;
+	uint64_t iova;	 /* what the peer calls the first byte; 0 if zero based */
+	uint64_t addr;	 /* where it is in this process */
+	uint64_t length; /* bytes */
+	uint32_t access; /* enum roce_access */
+	bool is_valid;
+	bool can_invalidate; /* a peer's SEND with invalidate may end it (memory windows, type 2) */
+};
+
+/* Both keys of a region share the 24-bit index, so one entry serves both. */
+struct roce_key_table {
+	struct roce_mr **buckets;
+	uint32_t bucket_mask; /* bucket count - 1, a power of two */
+	uint32_t count;
+};
+
+void roce_key_table_init(struct roce_key_table *tab, struct roce_mr **buckets,
+			 uint32_t bucket_count);
+
+/* Enters `mr` under the index `random` (any 32-bit number, low byte ignored) taken from the
+ * system's randomness; sets lkey and rkey. -EEXIST (as a negative number) if the index is taken:
+ * draw again. */
+int roce_key_table_add(struct roce_key_table *tab, struct roce_mr *mr, uint32_t random_index,
+		       uint8_t lkey_variant, uint8_t rkey_variant);
+void roce_key_table_remove(struct roce_key_table *tab, struct roce_mr *mr);
+struct roce_mr *roce_key_table_find(const struct roce_key_table *tab, roce_key_t key);
+
+enum roce_mem_verdict {
+	ROCE_MEM_OK,
+	ROCE_MEM_BAD_KEY,
+	ROCE_MEM_BAD_PD,
+	ROCE_MEM_BAD_ACCESS,
+	ROCE_MEM_BAD_RANGE,
+};
+
+/* Local key: `need` is 0 for reading or ROCE_ACCESS_LOCAL_WRITE. addr is a process address (an iova
+ * for regions with one); out_ptr is where its bytes are. */
+enum roce_mem_verdict roce_mem_check_local(const struct roce_key_table *tab,
+					   const struct roce_pd *pd, roce_key_t lkey, uint64_t addr,
+					   uint64_t length, uint32_t need, uint64_t *out_ptr);
+
+/* Remote key: `need` is one of the REMOTE flags. */
+enum roce_mem_verdict roce_mem_check_remote(const struct roce_key_table *tab,
+					    const struct roce_pd *pd, roce_key_t rkey, uint64_t va,
+					    uint64_t length, uint32_t need, uint64_t *out_ptr);
+
+/* A peer invalidates `rkey`: it must name something of this PD that may be invalidated. */
+enum roce_mem_verdict roce_mem_invalidate(struct roce_key_table *tab, const struct roce_pd *pd,
+					  roce_key_t rkey);
+
+/* Moves bytes; 0, or -EFAULT when the memory is gone. `ctx` is the owner's. */
+struct roce_mem_ops {
+	int (*copy)(void *ctx, void *dst, const void *src, size_t length);
+	/* The two atomics on an aligned 64-bit word of this process, host order. */
+	int (*compare_swap)(void *ctx, uint64_t *word, uint64_t compare, uint64_t swap,
+			    uint64_t *out_orig);
+	int (*fetch_add)(void *ctx, uint64_t *word, uint64_t add, uint64_t *out_orig);
+};
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From packet to queue pair to role, and back: the checks that a packet must pass before any role
+ * sees it (IBTA packet header validation; every failure is a silent drop with its own counter), and
+ * the round robin that lets ready QPs send.
+ */
+#include "transport/roles.h"
+
+#define PKEY_BASE_MASK 0x7fffu
+#define PKEY_FULL      0x8000u
+
+void roce_transport_init(struct roce_transport *t, const struct roce_transport_config *cfg)
+{
+	*t = (struct roce_transport){.cfg = *cfg};
+	roce_key_table_init(&t->keys, cfg->mr_buckets, cfg->mr_bucket_count);
+	roce_list_init(&t->ready);
+	roce_list_init(&t->peers);
+	roce_list_init(&t->read_waiters);
+}
+
+struct roce_peer *roce_peer_find(struct roce_transport *t, const struct roce_gid *dgid,
+				 uint8_t slot)
+{
+	struct roce_list *it;
+
+	roce_list_for_each (it, &t->peers) {
+		struct roce_peer *peer = roce_container_of(it, struct roce_peer, link);
+
+		if (peer->slot == slot && roce_gid_is_equal(&peer->dgid, dgid))
+			return peer;
+	}
+	return NULL;
+}
+
+void roce_peer_add(struct roce_transport *t, struct roce_peer *peer, const struct roce_gid *dgid,
+		   uint8_t slot)
+{
+	*peer = (struct roce_peer){.dgid = *dgid, .slot = slot};
+	roce_window_init(&peer->window, &t->cfg.window);
+	roce_list_init(&peer->waiters);
+	roce_list_add_tail(&t->peers, &peer->link);
+}
+
+void roce_peer_remove(struct roce_peer *peer)
+{
+	roce_list_remove(&peer->link);
+}
+
+/* ---- receive ---- */
+
+static bool is_pkey_match(uint16_t a, uint16_t b)
+{
+	return (a & PKEY_BASE_MASK) && (a & PKEY_BASE_MASK) == (b & PKEY_BASE_MASK) &&
+	       ((a | b) & PKEY_FULL);
+}
+
+static bool accepts_requests(const struct roce_qp *qp)
+{
+	return qp->attr.state == ROCE_QP_RTR || qp->attr.state == ROCE_QP_RTS ||
+	       qp->attr.state == ROCE_QP_SQD;
+}
+
+static bool accepts_responses(const struct roce_qp *qp)
+{
+	return qp->attr.state == ROCE_QP_RTS || qp->attr.state == ROCE_QP_SQD;
+}
+
+static enum roce_verdict deliver(struct roce_transport *t, const struct roce_rx_pkt *pkt,
+				 roce_ns_t now)
+{
+	const struct roce_opcode_info *info = roce_opcode_info(pkt->hdr.opcode);
+	struct roce_qp *qp;
+
+	if (!info)
+		return ROCE_RX_RESERVED_OPCODE;
+	qp = t->cfg.qp_table[pkt->hdr.dest_qpn.v & t->cfg.qp_table_mask];
+	if (!qp || qp->cfg.qpn.v != pkt->hdr.dest_qpn.v)
+		return ROCE_RX_NO_QP;
+	if (info->operation == ROCE_OPERATION_CNP)
+		return ROCE_RX_CNP;
+	if (info->transport != ROCE_OPCODE_TRANSPORT_RC || qp->cfg.type != ROCE_QP_RC)
+		return ROCE_RX_WRONG_TRANSPORT;
+	if (info->is_response ? !accepts_responses(qp) : !accepts_requests(qp))
+		return ROCE_RX_WRONG_STATE;
+	if (!roce_gid_is_equal(pkt->src, &qp->attr.path.dgid) ||
+	    !roce_gid_is_equal(pkt->dst, &qp->attr.path.sgid))
+		return ROCE_RX_WRONG_ADDRESS;
+	if (!is_pkey_match(pkt->hdr.pkey, qp->attr.path.pkey))
+		return ROCE_RX_BAD_PKEY;
+	return info->is_response ? roce_completer_rx(qp, pkt, info, now)
+				 : roce_responder_rx(qp, pkt, info, now);
+}
+
+enum roce_verdict roce_rx(struct roce_transport *t, const struct roce_rx_pkt *pkt, roce_ns_t now)
+{
+	enum roce_verdict verdict;
+
+	roce_count(t, ROCE_STAT_RX_PACKETS);
+	roce_count_by(t, ROCE_STAT_RX_BYTES, pkt->payload_len);
+	if ((pkt->traffic_class & 3) == 3)
+		roce_count(t, ROCE_STAT_ECN_MARKED);
+	verdict = deliver(t, pkt, now);
+	roce_count(t, verdict);
+	return verdict;
+}
+
+/* ---- transmit ---- */
+
+/* One turn of a QP. Whichever role was left without room goes first in the next turn. */
+static size_t take_turn(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now)
+{
+	bool more = false;
+	size_t n = 0;
+
+	if (qp->is_responder_first)
+		n = roce_responder_tx(qp, pkts, max, now);
+	n += roce_requester_tx(qp, pkts + n, max - n, now, &more);
+	if (!qp->is_responder_first)
+		n += roce_responder_tx(qp, pkts + n, max - n, now);
+	qp->is_responder_first = roce_responder_has_output(qp);
+	if (more || roce_responder_has_output(qp))
+		roce_qp_mark_ready(qp);
+	return n;
+}
+
+size_t roce_tx(struct roce_transport *t, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now)
+{
+	size_t n = 0;
+
+	while (n < max && !roce_list_is_empty(&t->ready)) {
+		struct roce_qp *qp = roce_container_of(t->ready.next, struct roce_qp, ready_link);
+		size_t room = max - n < t->cfg.burst_packets ? max - n : t->cfg.burst_packets;
+
+		roce_list_remove(&qp->ready_link);
+		n += take_turn(qp, pkts + n, room, now);
+	}
+	for (size_t i = 0; i < n; i++)
+		roce_count_by(t, ROCE_STAT_TX_BYTES, pkts[i].payload.length);
+	roce_count_by(t, ROCE_STAT_TX_PACKETS, n);
+	return n;
+}
+
+/* ---- time ---- */
+
+roce_ns_t roce_deadline(const struct roce_transport *t)
+{
+	return roce_timer_heap_deadline(&t->timers);
+}
+
+void roce_on_deadline(struct roce_transport *t, roce_ns_t now)
+{
+	while (roce_timer_heap_deadline(&t->timers) <= now) {
+		struct roce_timer *timer = roce_timer_heap_min(&t->timers);
+
+		roce_retransmit_on_deadline(roce_container_of(timer, struct roce_qp, timer), now);
+	}
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Posting work requests: what the local caller gets wrong is refused here with a reason; what only
+ * shows when the request is executed (keys, ranges) becomes an error completion later.
+ */
+#include "transport/roles.h"
+
+#include "wq/sge.h"
+
+#include <string.h>
+
+#define MESSAGE_BYTES_MAX (UINT64_C(1) << 31)
+
+static bool is_opcode_supported(const struct roce_qp *qp, uint8_t opcode)
+{
+	if (qp->cfg.type != ROCE_QP_RC)
+		return false;
+	switch (opcode) {
+	case ROCE_WR_RDMA_WRITE:
+	case ROCE_WR_RDMA_WRITE_WITH_IMM:
+	case ROCE_WR_SEND:
+	case ROCE_WR_SEND_WITH_IMM:
+	case ROCE_WR_SEND_WITH_INV:
+	case ROCE_WR_RDMA_READ:
+	case ROCE_WR_ATOMIC_CMP_AND_SWP:
+	case ROCE_WR_ATOMIC_FETCH_AND_ADD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static enum roce_post_result check_send(const struct roce_qp *qp, const struct roce_send_wr *wr,
+					uint64_t length)
+{
+	bool is_atomic = wr->opcode == ROCE_WR_ATOMIC_CMP_AND_SWP ||
+			 wr->opcode == ROCE_WR_ATOMIC_FETCH_AND_ADD;
+
+	if (qp->attr.state != ROCE_QP_RTS && qp->attr.state != ROCE_QP_SQD &&
+	    qp->attr.state != ROCE_QP_SQE && qp->attr.state != ROCE_QP_ERR)
+		return ROCE_POST_BAD_STATE;
+	if (!is_opcode_supported(qp, wr->opcode))
+		return ROCE_POST_BAD_OPCODE;
+	if (wr->flags & ROCE_SEND_INLINE) {
+		if (roce_wr_is_read_or_atomic(wr->opcode) || length > qp->sq.max_inline)
+			return ROCE_POST_BAD_INLINE;
+	} else if (wr->sge_count > qp->sq.max_sge) {
+		return ROCE_POST_TOO_MANY_SGE;
+	}
+	if (length > MESSAGE_BYTES_MAX || (is_atomic && length < 8))
+		return ROCE_POST_BAD_LENGTH;
+	if (roce_send_queue_is_full(&qp->sq))
+		return ROCE_POST_FULL;
+	return ROCE_POST_OK;
+}
+
+static void copy_inline(struct roce_send_wqe *wqe, const struct roce_send_wr *wr)
+{
+	uint8_t *to = roce_send_wqe_inline(wqe);
+
+	for (uint32_t i = 0; i < wr->sge_count; i++) {
+		if (wr->sge[i].length == 0)
+			continue;
+		memcpy(to, (const void *)(uintptr_t)wr->sge[i].addr, wr->sge[i].length);
+		to += wr->sge[i].length;
+	}
+}
+
+enum roce_post_result roce_post_send(struct roce_qp *qp, const struct roce_send_wr *wr,
+				     roce_ns_t now)
+{
+	uint64_t length = roce_sge_total(wr->sge, wr->sge_count);
+	enum roce_post_result result = check_send(qp, wr, length);
+	struct roce_send_wqe *wqe;
+
+	if (result != ROCE_POST_OK)
+		return result;
+	wqe = roce_send_queue_at(&qp->sq, qp->sq.posted);
+	wqe->wr_id = wr->wr_id;
+	wqe->remote_addr = wr->remote_addr;
+	wqe->compare_add = wr->compare_add;
+	wqe->swap = wr->swap;
+	wqe->length = length;
+	wqe->rkey = (roce_key_t){wr->rkey};
+	wqe->imm_be = wr->imm_be;
+	wqe->inv_rkey = (roce_key_t){wr->imm_be};
+	wqe->opcode = wr->opcode;
+	wqe->flags = wr->flags;
+	wqe->is_signaled = qp->cfg.sq_sig_all || (wr->flags & ROCE_SEND_SIGNALED);
+	wqe->status = ROCE_WC_SUCCESS;
+	wqe->is_started = false;
+	wqe->is_inline = (wr->flags & ROCE_SEND_INLINE) != 0;
+	if (wqe->is_inline) {
+		wqe->sge_count = 0;
+		copy_inline(wqe, wr);
+	} else {
+		struct roce_sge *sge = roce_send_wqe_sges(wqe);
+
+		wqe->sge_count = wr->sge_count;
+		for (uint32_t i = 0; i < wr->sge_count; i++)
+			sge[i] = wr->sge[i];
+	}
+	qp->sq.posted++;
+	if (qp->attr.state == ROCE_QP_ERR) {
+		roce_qp_complete_send(qp, ROCE_WC_WR_FLUSH_ERR, now);
+		qp->sq.next = qp->sq.posted;
+	} else {
+		roce_qp_mark_ready(qp);
+	}
+	return ROCE_POST_OK;
+}
+
+enum roce_post_result roce_post_recv(struct roce_qp *qp, uint64_t wr_id, const struct roce_sge *sge,
+				     uint32_t sge_count, roce_ns_t now)
+{
+	if (qp->attr.state == ROCE_QP_RESET)
+		return ROCE_POST_BAD_STATE;
+	if (sge_count > qp->rq.max_sge)
+		return ROCE_POST_TOO_MANY_SGE;
+	if (!roce_recv_queue_push(&qp->rq, wr_id, sge, sge_count))
+		return ROCE_POST_FULL;
+	if (qp->attr.state == ROCE_QP_ERR)
+		roce_qp_complete_recv(qp,
+				      &(struct roce_cqe){.status = ROCE_WC_WR_FLUSH_ERR,
+							 .opcode = ROCE_WC_RECV,
+							 .timestamp_ns = now},
+				      false);
+	return ROCE_POST_OK;
+}

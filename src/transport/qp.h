@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The queue pair: its states and attributes, and what requester, completer and responder remember.
+ * The roles read and write their own part only; qp.c owns state changes and flushing.
+ */
+#ifndef ROCE_TRANSPORT_QP_H
+#define ROCE_TRANSPORT_QP_H
+
+#include "transport/transport.h"
+#include "wq/wq.h"
+
+/* Values of enum ibv_qp_type. */
+enum roce_qp_type {
+	ROCE_QP_RC = 2,
+	ROCE_QP_UC = 3,
+	ROCE_QP_UD = 4,
+};
+
+/* Values of enum ibv_qp_state. */
+enum roce_qp_state {
+	ROCE_QP_RESET = 0,
+	ROCE_QP_INIT = 1,
+	ROCE_QP_RTR = 2,
+	ROCE_QP_RTS = 3,
+	ROCE_QP_SQD = 4,
+	ROCE_QP_SQE = 5,
+	ROCE_QP_ERR = 6,
+};
+
+/* Values of enum ibv_qp_attr_mask. */
+enum roce_qp_attr_mask {
+	ROCE_ATTR_STATE = 1 << 0,
+	ROCE_ATTR_CUR_STATE = 1 << 1,
+	ROCE_ATTR_EN_SQD_ASYNC_NOTIFY = 1 << 2,
+	ROCE_ATTR_ACCESS_FLAGS = 1 << 3,
+	ROCE_ATTR_PKEY_INDEX = 1 << 4,
+	ROCE_ATTR_PORT = 1 << 5,
+	ROCE_ATTR_QKEY = 1 << 6,
+	ROCE_ATTR_AV = 1 << 7,
+	ROCE_ATTR_PATH_MTU = 1 << 8,
+	ROCE_ATTR_TIMEOUT = 1 << 9,
+	ROCE_ATTR_RETRY_CNT = 1 << 10,
+	ROCE_ATTR_RNR_RETRY = 1 << 11,
+	ROCE_ATTR_RQ_PSN = 1 << 12,
+	ROCE_ATTR_MAX_QP_RD_ATOMIC = 1 << 13,
+	ROCE_ATTR_ALT_PATH = 1 << 14,
+	ROCE_ATTR_MIN_RNR_TIMER = 1 << 15,
+	ROCE_ATTR_SQ_PSN = 1 << 16,
+	ROCE_ATTR_MAX_DEST_RD_ATOMIC = 1 << 17,
+	ROCE_ATTR_PATH_MIG_STATE = 1 << 18,
+	ROCE_ATTR_CAP = 1 << 19,
+	ROCE_ATTR_DEST_QPN = 1 << 20,
+	ROCE_ATTR_RATE_LIMIT = 1 << 25,
+};
+
+#define ROCE_MAX_RD_ATOMIC 16u /* limit of max_rd_atomic and max_dest_rd_atomic */
+
+struct roce_qp_attr {
+	uint8_t state; /* enum roce_qp_state */
+	uint8_t cur_state;
+	uint8_t path_mtu; /* enum ibv_mtu: 1 (256) to 5 (4096) */
+	uint8_t port_num;
+	uint8_t max_rd_atomic;
+	uint8_t max_dest_rd_atomic;
+	uint8_t min_rnr_timer; /* code, 0-31 */
+	uint8_t timeout;       /* code, 0-31: 4.096 us << code, 0 never */
+	uint8_t retry_cnt;     /* 0-7 */
+	uint8_t rnr_retry;     /* 0-7, 7 infinite */
+	uint8_t en_sqd_async_notify;
+	uint16_t pkey_index;
+	uint32_t access_flags; /* enum roce_access, the REMOTE ones */
+	uint32_t qkey;
+	uint32_t dest_qpn;
+	uint32_t rq_psn;
+	uint32_t sq_psn;
+	struct roce_path path;	/* sgid filled in by the caller */
+	struct roce_peer *peer; /* with ROCE_ATTR_AV: the entry of (path.dgid, slot of dest_qpn) */
+};
+
+/* Why roce_qp_modify() refused; `out_bad_mask` names the attributes. */
+enum roce_modify_result {
+	ROCE_MODIFY_OK,
+	ROCE_MODIFY_BAD_TRANSITION,
+	ROCE_MODIFY_WRONG_CUR_STATE,
+	ROCE_MODIFY_MISSING,	/* required attributes that are not given */
+	ROCE_MODIFY_UNEXPECTED, /* attributes that this transition does not take */
+	ROCE_MODIFY_BAD_VALUE,
+};
+
+/* A saved READ or atomic of the responder, kept for replay. */
+struct roce_resp_resource {
+	roce_psn_t first_psn;
+	roce_psn_t last_psn;
+	roce_psn_t next_psn; /* READ: response to send next */
+	roce_key_t rkey;
+	uint64_t va;
+	uint64_t orig; /* atomic: the value that was there */
+	uint32_t length;
+	uint32_t msn;
+	bool is_atomic;
+	bool is_pending; /* has responses to send */
+	bool is_restart; /* the next response opens a (re)started sequence: FIRST or ONLY */
+};
+
+/* Message that the responder is in the middle of. */
+enum roce_resp_open {
+	ROCE_RESP_OPEN_NONE,
+	ROCE_RESP_OPEN_SEND,
+	ROCE_RESP_OPEN_WRITE,
+};
+
+struct roce_requester {
+	roce_psn_t una;		 /* oldest unacknowledged PSN */
+	roce_psn_t next_psn;	 /* PSN of the packet to send next; steps back on retransmission */
+	roce_psn_t max_psn;	 /* first PSN never sent */
+	uint32_t inflight;	 /* cost charged to the peer's window */
+	uint32_t read_inflight;	 /* cost charged to the transport's READ window */
+	uint32_t rd_outstanding; /* READ requests and atomics on their way */
+	uint32_t since_ack_req;	 /* packets since the last AckReq */
+	uint8_t retries_left;
+	uint8_t rnr_retries_left;
+	bool is_rnr_waiting;
+	bool is_restarted; /* implied-NAK restart done, none more until progress */
+	bool is_drain_announced;
+	roce_ns_t ack_deadline; /* ROCE_NEVER when nothing waits */
+	roce_ns_t rnr_deadline;
+};
+
+struct roce_responder {
+	roce_psn_t expected_psn;
+	uint32_t msn;	  /* 24 bits */
+	uint8_t open;	  /* enum roce_resp_open */
+	bool is_nak_sent; /* sequence NAK given, silent until an in-order packet */
+	bool is_ack_pending;
+	bool is_nak_pending;
+	bool is_dup_ack_pending;
+	bool is_comm_est_told;
+	uint8_t nak_syndrome;
+	roce_psn_t nak_psn;
+	roce_psn_t ack_psn;
+	roce_psn_t dup_ack_psn;
+	uint64_t received; /* bytes of the open message so far */
+	uint64_t write_va; /* next byte of an open WRITE */
+	uint64_t write_left;
+	uint64_t write_total;
+	roce_key_t write_rkey;
+	uint32_t resource_count; /* entries in use, at most max_dest_rd_atomic */
+	uint32_t resource_head;	 /* index of the newest + 1, free running */
+	uint32_t pending_count;	 /* resources with is_pending */
+	struct roce_resp_resource resources[ROCE_MAX_RD_ATOMIC];
+};
+
+struct roce_qp_config {
+	roce_qpn_t qpn;
+	uint8_t type; /* enum roce_qp_type */
+	bool sq_sig_all;
+	struct roce_pd *pd;
+	struct roce_cq *send_cq;
+	struct roce_cq *recv_cq;
+	uint32_t max_send_wr; /* granted values, powers of two where wq.h says so */
+	uint32_t max_recv_wr;
+	uint32_t max_send_sge;
+	uint32_t max_recv_sge;
+	uint32_t max_inline;
+	void *sq_storage; /* roce_send_queue_bytes() */
+	void *rq_storage; /* roce_recv_queue_bytes() */
+	void *owner;	  /* the verbs object */
+};
+
+struct roce_qp {
+	struct roce_transport *t;
+	struct roce_list ready_link; /* t->ready */
+	struct roce_list wait_link;  /* peer->waiters or t->read_waiters */
+	struct roce_timer timer;
+	struct roce_qp_config cfg;
+	struct roce_qp_attr attr; /* current values, as query returns them */
+	uint32_t mtu;		  /* bytes */
+	bool is_responder_first;  /* the responder was left without room in the last turn */
+	struct roce_peer *peer;
+	struct roce_send_queue sq;
+	struct roce_recv_queue rq;
+	struct roce_requester req;
+	struct roce_responder resp;
+};
+
+/* Enters the QP in RESET; the QPN must be free in the table (false if not: draw another). */
+bool roce_qp_init(struct roce_qp *qp, struct roce_transport *t, const struct roce_qp_config *cfg);
+/* Takes it out of every list and table; its CQ entries are the caller's to clean. */
+void roce_qp_fini(struct roce_qp *qp);
+
+enum roce_modify_result roce_qp_modify(struct roce_qp *qp, const struct roce_qp_attr *attr,
+				       uint32_t mask, roce_ns_t now, uint32_t *out_bad_mask);
+
+/* Moves to ERR and flushes; for the owner's use (device gone, process leaving). */
+void roce_qp_enter_error(struct roce_qp *qp, roce_ns_t now);
+
+static inline enum roce_qp_state roce_qp_get_state(const struct roce_qp *qp)
+{
+	return (enum roce_qp_state)qp->attr.state;
+}
+
+/* ---- posting ---- */
+
+struct roce_send_wr {
+	uint64_t wr_id;
+	const struct roce_sge *sge;
+	uint32_t sge_count;
+	uint8_t opcode;	 /* enum roce_wr_opcode */
+	uint8_t flags;	 /* enum roce_send_flags */
+	uint32_t imm_be; /* immediate (network order) or rkey to invalidate (host order) */
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint64_t compare_add;
+	uint64_t swap;
+};
+
+enum roce_post_result {
+	ROCE_POST_OK,
+	ROCE_POST_FULL,		/* ENOMEM */
+	ROCE_POST_BAD_STATE,	/* EINVAL */
+	ROCE_POST_BAD_OPCODE,	/* EINVAL */
+	ROCE_POST_TOO_MANY_SGE, /* EINVAL */
+	ROCE_POST_BAD_INLINE,	/* EINVAL: inline too long, or not allowed for this opcode */
+	ROCE_POST_BAD_LENGTH,	/* EINVAL: above 2^31, or an atomic whose SGEs are not 8 bytes */
+};
+
+enum roce_post_result roce_post_send(struct roce_qp *qp, const struct roce_send_wr *wr,
+				     roce_ns_t now);
+enum roce_post_result roce_post_recv(struct roce_qp *qp, uint64_t wr_id, const struct roce_sge *sge,
+				     uint32_t sge_count, roce_ns_t now);
+
+#endif

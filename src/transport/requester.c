@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The requester: send WQEs become packets, strictly in order. It looks only forward from next_psn;
+ * going back (retransmission) is nothing but setting next_psn to the oldest unacknowledged PSN, and
+ * then the same code builds the packets anew.
+ *
+ * It stops at the first WQE that may not go on: fence, max_rd_atomic, no room in the window, RNR
+ * wait, a WQE that failed its local checks. Whoever removes the obstacle marks the QP ready again.
+ */
+#include "transport/roles.h"
+
+#include "base/assert.h"
+#include "transport/segment.h"
+
+enum step {
+	STEP_SENT,
+	STEP_STOP, /* an obstacle; the QP is woken when it is gone */
+};
+
+static uint32_t shift_of(const struct roce_qp *qp)
+{
+	return roce_segment_shift(qp->attr.path_mtu);
+}
+
+static bool is_atomic(uint8_t opcode)
+{
+	return opcode == ROCE_WR_ATOMIC_CMP_AND_SWP || opcode == ROCE_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+void roce_requester_init(struct roce_qp *qp)
+{
+	qp->req = (struct roce_requester){
+		.ack_deadline = ROCE_NEVER,
+		.rnr_deadline = ROCE_NEVER,
+	};
+}
+
+/* ---- windows ---- */
+
+static void wait_on(struct roce_qp *qp, struct roce_list *waiters)
+{
+	if (roce_list_is_empty(&qp->wait_link))
+		roce_list_add_tail(waiters, &qp->wait_link);
+}
+
+static void wake_all(struct roce_list *waiters)
+{
+	struct roce_list *it, *next;
+
+	roce_list_for_each_safe (it, next, waiters) {
+		roce_list_remove(it);
+		roce_qp_mark_ready(roce_container_of(it, struct roce_qp, wait_link));
+	}
+}
+
+void roce_requester_release(struct roce_qp *qp)
+{
+	struct roce_transport *t = qp->t;
+
+	roce_list_remove(&qp->wait_link);
+	if (qp->req.inflight) {
+		roce_window_release(&qp->peer->window, qp->req.inflight);
+		qp->req.inflight = 0;
+		wake_all(&qp->peer->waiters);
+	}
+	if (qp->req.read_inflight) {
+		t->read_inflight -= qp->req.read_inflight;
+		qp->req.read_inflight = 0;
+		wake_all(&t->read_waiters);
+	}
+	qp->req.rd_outstanding = 0;
+}
+
+void roce_requester_restart(struct roce_qp *qp)
+{
+	roce_requester_release(qp);
+	qp->req.next_psn = qp->req.una;
+	qp->sq.next = qp->sq.completed;
+	qp->req.since_ack_req = 0;
+	qp->req.ack_deadline = ROCE_NEVER;
+	roce_qp_mark_ready(qp);
+}
+
+uint32_t roce_read_chunk_packets(const struct roce_qp *qp, const struct roce_send_wqe *wqe,
+				 uint32_t index)
+{
+	uint32_t total = roce_segment_count(wqe->length, shift_of(qp));
+	uint32_t chunk = qp->t->cfg.read_chunk_packets;
+	uint32_t end = (index / chunk + 1) * chunk;
+
+	return (end < total ? end : total) - index;
+}
+
+/* ---- starting a WQE ---- */
+
+/* L_Keys are looked at once, when the WQE is about to start. */
+static bool is_memory_ok(const struct roce_qp *qp, struct roce_send_wqe *wqe)
+{
+	uint32_t need = roce_wr_is_read_or_atomic(wqe->opcode) ? ROCE_ACCESS_LOCAL_WRITE : 0;
+	const struct roce_sge *sge = roce_send_wqe_sges(wqe);
+	uint64_t ptr;
+
+	if (wqe->is_inline)
+		return true;
+	for (uint32_t i = 0; i < wqe->sge_count; i++) {
+		if (sge[i].length == 0)
+			continue;
+		if (roce_mem_check_local(&qp->t->keys, qp->cfg.pd, (roce_key_t){sge[i].lkey},
+					 sge[i].addr, sge[i].length, need, &ptr) != ROCE_MEM_OK)
+			return false;
+	}
+	return true;
+}
+
+/* Assigns PSNs, or notes why the WQE fails; false when it has to wait. */
+static bool start_wqe(struct roce_qp *qp, struct roce_send_wqe *wqe)
+{
+	uint32_t packets = 1;
+
+	if (qp->attr.state == ROCE_QP_SQD)
+		return false;
+	if ((wqe->flags & ROCE_SEND_FENCE) && qp->req.rd_outstanding)
+		return false;
+	if (!is_memory_ok(qp, wqe))
+		wqe->status = ROCE_WC_LOC_PROT_ERR;
+	else if (roce_wr_is_read_or_atomic(wqe->opcode) && qp->attr.max_rd_atomic == 0)
+		wqe->status = ROCE_WC_LOC_QP_OP_ERR;
+	if (!is_atomic(wqe->opcode))
+		packets = roce_segment_count(wqe->length, shift_of(qp));
+	wqe->first_psn = qp->req.next_psn;
+	wqe->last_psn = roce_psn_add(wqe->first_psn, packets - 1);
+	wqe->is_started = true;
+	return true;
+}
+
+/* ---- building packets ---- */
+
+static enum roce_op send_opcode(uint8_t wr_opcode, bool is_first, bool is_last)
+{
+	if (!is_last)
+		return is_first ? ROCE_RC_SEND_FIRST : ROCE_RC_SEND_MIDDLE;
+	if (wr_opcode == ROCE_WR_SEND_WITH_IMM)
+		return is_first ? ROCE_RC_SEND_ONLY_IMM : ROCE_RC_SEND_LAST_IMM;
+	if (wr_opcode == ROCE_WR_SEND_WITH_INV)
+		return is_first ? ROCE_RC_SEND_ONLY_INV : ROCE_RC_SEND_LAST_INV;
+	return is_first ? ROCE_RC_SEND_ONLY : ROCE_RC_SEND_LAST;
+}
+
+static enum roce_op write_opcode(uint8_t wr_opcode, bool is_first, bool is_last)
+{
+	if (!is_last)
+		return is_first ? ROCE_RC_WRITE_FIRST : ROCE_RC_WRITE_MIDDLE;
+	if (wr_opcode == ROCE_WR_RDMA_WRITE_WITH_IMM)
+		return is_first ? ROCE_RC_WRITE_ONLY_IMM : ROCE_RC_WRITE_LAST_IMM;
+	return is_first ? ROCE_RC_WRITE_ONLY : ROCE_RC_WRITE_LAST;
+}
+
+static bool is_write(uint8_t opcode)
+{
+	return opcode == ROCE_WR_RDMA_WRITE || opcode == ROCE_WR_RDMA_WRITE_WITH_IMM;
+}
+
+static void start_packet(struct roce_qp *qp, struct roce_tx_pkt *pkt, enum roce_op op)
+{
+	roce_qp_fill_headers(qp, &pkt->hdr, roce_opcode_make(op), qp->req.next_psn);
+	pkt->payload = (struct roce_payload){0};
+	pkt->path = &qp->attr.path;
+	pkt->qp = qp;
+}
+
+/* The packet is in the caller's hands: move on by `psns`. */
+static void advance(struct roce_qp *qp, const struct roce_send_wqe *wqe, uint32_t psns,
+		    roce_ns_t now)
+{
+	struct roce_requester *req = &qp->req;
+
+	if (roce_psn_diff(req->next_psn, req->max_psn) < 0)
+		roce_count(qp->t, ROCE_STAT_TX_RETRANSMITTED);
+	req->next_psn = roce_psn_add(req->next_psn, psns);
+	if (roce_psn_diff(req->next_psn, req->max_psn) > 0)
+		req->max_psn = req->next_psn;
+	if (roce_psn_is_equal(req->next_psn, roce_psn_add(wqe->last_psn, 1)))
+		qp->sq.next++;
+	roce_retransmit_arm(qp, now);
+}
+
+/* SEND and WRITE: one packet, charged to the peer's window. */
+static enum step send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe,
+			      struct roce_tx_pkt *pkt, roce_ns_t now)
+{
+	struct roce_requester *req = &qp->req;
+	struct roce_window *window = &qp->peer->window;
+	uint32_t shift = shift_of(qp);
+	uint32_t index = (req->next_psn.v - wqe->first_psn.v) & ROCE_PSN_MASK;
+	uint32_t bytes = roce_segment_bytes(wqe->length, shift, index);
+	uint32_t cost = bytes + ROCE_WINDOW_PACKET_COST;
+	bool is_first = index == 0;
+	bool is_last = roce_psn_is_equal(req->next_psn, wqe->last_psn);
+	enum roce_op op;
+
+	if (!roce_window_has_room(window, cost)) {
+		roce_count(qp->t, ROCE_STAT_WINDOW_BLOCKED);
+		wait_on(qp, &qp->peer->waiters);
+		return STEP_STOP;
+	}
+	op = is_write(wqe->opcode) ? write_opcode(wqe->opcode, is_first, is_last)
+				   : send_opcode(wqe->opcode, is_first, is_last);
+	start_packet(qp, pkt, op);
+	pkt->hdr.pad_count = (uint8_t)(-bytes & 3);
+	pkt->hdr.va = wqe->remote_addr;
+	pkt->hdr.rkey = wqe->rkey;
+	pkt->hdr.dma_len = (uint32_t)wqe->length;
+	pkt->hdr.imm_be = wqe->imm_be;
+	pkt->hdr.inv_rkey = wqe->inv_rkey;
+	pkt->hdr.solicited = is_last && (wqe->flags & ROCE_SEND_SOLICITED);
+	pkt->payload.length = bytes;
+	pkt->payload.offset = (uint64_t)index << shift;
+	if (wqe->is_inline) {
+		pkt->payload.data = roce_send_wqe_inline(wqe) + pkt->payload.offset;
+	} else {
+		pkt->payload.sge = roce_send_wqe_sges(wqe);
+		pkt->payload.sge_count = wqe->sge_count;
+	}
+
+	roce_window_on_send(window, cost);
+	req->inflight += cost;
+	/* An ACK is asked for wherever the requester may have to stop and wait. */
+	if (is_last || ++req->since_ack_req >= qp->t->cfg.ack_interval_packets ||
+	    !roce_window_has_room(window, qp->mtu + ROCE_WINDOW_PACKET_COST)) {
+		pkt->hdr.ack_req = true;
+		req->since_ack_req = 0;
+	}
+	advance(qp, wqe, 1, now);
+	return STEP_SENT;
+}
+
+/* READ: one request for what is left up to the chunk boundary, charged to our own READ window,
+ * since the responses are what could overflow. A peer sees READs of at most that size. */
+static enum step send_read(struct roce_qp *qp, struct roce_send_wqe *wqe, struct roce_tx_pkt *pkt,
+			   roce_ns_t now)
+{
+	struct roce_transport *t = qp->t;
+	uint32_t shift = shift_of(qp);
+	uint32_t index = (qp->req.next_psn.v - wqe->first_psn.v) & ROCE_PSN_MASK;
+	uint32_t packets = roce_read_chunk_packets(qp, wqe, index);
+	uint32_t cost = (uint32_t)roce_segment_cost(wqe->length, shift, index, index + packets);
+	uint64_t offset = (uint64_t)index << shift;
+
+	if (qp->req.rd_outstanding >= qp->attr.max_rd_atomic)
+		return STEP_STOP;
+	if (t->read_inflight && t->read_inflight + cost > t->cfg.read_window) {
+		wait_on(qp, &t->read_waiters);
+		return STEP_STOP;
+	}
+	start_packet(qp, pkt, ROCE_RC_READ_REQUEST);
+	pkt->hdr.ack_req = true;
+	pkt->hdr.va = wqe->remote_addr + offset;
+	pkt->hdr.rkey = wqe->rkey;
+	pkt->hdr.dma_len = cost - packets * ROCE_WINDOW_PACKET_COST;
+
+	t->read_inflight += cost;
+	qp->req.read_inflight += cost;
+	qp->req.rd_outstanding++;
+	qp->req.since_ack_req = 0;
+	advance(qp, wqe, packets, now);
+	return STEP_SENT;
+}
+
+static enum step send_atomic(struct roce_qp *qp, struct roce_send_wqe *wqe, struct roce_tx_pkt *pkt,
+			     roce_ns_t now)
+{
+	bool is_swap = wqe->opcode == ROCE_WR_ATOMIC_CMP_AND_SWP;
+
+	if (qp->req.rd_outstanding >= qp->attr.max_rd_atomic)
+		return STEP_STOP;
+	start_packet(qp, pkt, is_swap ? ROCE_RC_CMP_SWAP : ROCE_RC_FETCH_ADD);
+	pkt->hdr.ack_req = true;
+	pkt->hdr.va = wqe->remote_addr;
+	pkt->hdr.rkey = wqe->rkey;
+	pkt->hdr.swap_add = is_swap ? wqe->swap : wqe->compare_add;
+	pkt->hdr.compare = is_swap ? wqe->compare_add : 0;
+	qp->req.rd_outstanding++;
+	qp->req.since_ack_req = 0;
+	advance(qp, wqe, 1, now);
+	return STEP_SENT;
+}
+
+static void announce_drained(struct roce_qp *qp)
+{
+	if (qp->attr.state != ROCE_QP_SQD || qp->req.is_drain_announced ||
+	    qp->sq.completed != qp->sq.next)
+		return;
+	qp->req.is_drain_announced = true;
+	if (qp->attr.en_sqd_async_notify)
+		roce_qp_event(qp, ROCE_EVENT_SQ_DRAINED);
+}
+
+static enum step send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now)
+{
+	struct roce_send_wqe *wqe;
+
+	if (qp->attr.state != ROCE_QP_RTS && qp->attr.state != ROCE_QP_SQD)
+		return STEP_STOP;
+	if (qp->req.is_rnr_waiting || qp->sq.next == qp->sq.posted)
+		return STEP_STOP;
+	wqe = roce_send_queue_at(&qp->sq, qp->sq.next);
+	if (!wqe->is_started && !start_wqe(qp, wqe))
+		return STEP_STOP;
+	if (wqe->status != ROCE_WC_SUCCESS) {
+		/* It failed locally: its turn to complete comes after all earlier ones. */
+		if (qp->sq.completed == qp->sq.next)
+			roce_qp_fail_send(qp, (enum roce_wc_status)wqe->status, now);
+		return STEP_STOP;
+	}
+	switch ((enum roce_wr_opcode)wqe->opcode) {
+	case ROCE_WR_RDMA_READ:
+		return send_read(qp, wqe, pkt, now);
+	case ROCE_WR_ATOMIC_CMP_AND_SWP:
+	case ROCE_WR_ATOMIC_FETCH_AND_ADD:
+		return send_atomic(qp, wqe, pkt, now);
+	case ROCE_WR_SEND:
+	case ROCE_WR_SEND_WITH_IMM:
+	case ROCE_WR_SEND_WITH_INV:
+	case ROCE_WR_RDMA_WRITE:
+	case ROCE_WR_RDMA_WRITE_WITH_IMM:
+		return send_segment(qp, wqe, pkt, now);
+	case ROCE_WR_LOCAL_INV:
+	case ROCE_WR_BIND_MW:
+		break; /* roce_post_send() lets none in */
+	}
+	roce_unreachable();
+}
+
+size_t roce_requester_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now,
+			 bool *out_more)
+{
+	size_t n = 0;
+
+	while (n < max && send_next(qp, &pkts[n], now) == STEP_SENT)
+		n++;
+	/* The budget ended it: there may be more. */
+	*out_more = n == max;
+	announce_drained(qp);
+	return n;
+}
+
+/* ---- memory that vanished under a posted WQE ---- */
+
+void roce_tx_fault(struct roce_transport *t, const struct roce_tx_pkt *pkt, roce_ns_t now)
+{
+	struct roce_qp *qp = pkt->qp;
+	const struct roce_opcode_info *info = roce_opcode_info(pkt->hdr.opcode);
+
+	(void)t;
+	if (info->is_response) {
+		roce_responder_read_fault(qp, pkt->hdr.psn, now);
+		return;
+	}
+	for (uint32_t i = qp->sq.completed; i != qp->sq.posted; i++) {
+		struct roce_send_wqe *wqe = roce_send_queue_at(&qp->sq, i);
+
+		if (!wqe->is_started || roce_psn_diff(pkt->hdr.psn, wqe->last_psn) > 0)
+			continue;
+		wqe->status = ROCE_WC_LOC_PROT_ERR;
+		roce_requester_restart(qp);
+		return;
+	}
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * When to send again, and when to give up: local ACK timeout, RNR waits, and the two retry counters
+ * (retry_cnt: time-outs and sequence NAKs without progress; rnr_retry: RNR NAKs, 7 means for ever).
+ *
+ * The heap entry of a QP may be early: pushing a deadline back costs nothing, the entry is looked
+ * at when it fires and set anew. It is never late.
+ */
+#include "transport/roles.h"
+
+#include "wire/aeth.h"
+
+static roce_ns_t min_ns(roce_ns_t a, roce_ns_t b)
+{
+	return a < b ? a : b;
+}
+
+static void schedule(struct roce_qp *qp)
+{
+	roce_ns_t due = min_ns(qp->req.ack_deadline, qp->req.rnr_deadline);
+
+	if (due < qp->timer.deadline)
+		roce_timer_heap_set(&qp->t->timers, &qp->timer, due);
+}
+
+/* T of the specification; detection may come anywhere between T and 4T, so a floor for starved
+ * machines is within the rules only up to that, and the owner chooses it. */
+static roce_ns_t timeout_ns(const struct roce_qp *qp)
+{
+	roce_ns_t t = roce_ack_timeout_ns(qp->attr.timeout);
+
+	return t < qp->t->cfg.ack_timeout_floor_ns ? qp->t->cfg.ack_timeout_floor_ns : t;
+}
+
+static roce_ns_t add_ns(roce_ns_t now, roce_ns_t delta)
+{
+	return delta == ROCE_NEVER ? ROCE_NEVER : now + delta;
+}
+
+void roce_retransmit_arm(struct roce_qp *qp, roce_ns_t now)
+{
+	if (qp->req.ack_deadline != ROCE_NEVER)
+		return;
+	qp->req.ack_deadline = add_ns(now, timeout_ns(qp));
+	schedule(qp);
+}
+
+void roce_retransmit_on_progress(struct roce_qp *qp, roce_ns_t now)
+{
+	struct roce_requester *req = &qp->req;
+
+	req->retries_left = qp->attr.retry_cnt;
+	req->rnr_retries_left = qp->attr.rnr_retry;
+	req->is_restarted = false;
+	if (roce_psn_is_equal(req->una, req->next_psn))
+		req->ack_deadline = ROCE_NEVER;
+	else
+		req->ack_deadline = add_ns(now, timeout_ns(qp));
+	schedule(qp);
+}
+
+void roce_retransmit_on_sequence_nak(struct roce_qp *qp, roce_ns_t now)
+{
+	if (qp->req.retries_left == 0) {
+		roce_count(qp->t, ROCE_STAT_RETRY_EXCEEDED);
+		roce_qp_fail_send(qp, ROCE_WC_RETRY_EXC_ERR, now);
+		return;
+	}
+	qp->req.retries_left--;
+	if (qp->peer) {
+		roce_window_on_loss(&qp->peer->window, &qp->t->cfg.window);
+		roce_count(qp->t, ROCE_STAT_WINDOW_CUTS);
+	}
+	roce_requester_restart(qp);
+}
+
+void roce_retransmit_on_rnr_nak(struct roce_qp *qp, uint8_t timer_code, roce_ns_t now)
+{
+	struct roce_requester *req = &qp->req;
+
+	if (qp->attr.rnr_retry != 7) {
+		if (req->rnr_retries_left == 0) {
+			roce_count(qp->t, ROCE_STAT_RNR_RETRY_EXCEEDED);
+			roce_qp_fail_send(qp, ROCE_WC_RNR_RETRY_EXC_ERR, now);
+			return;
+		}
+		req->rnr_retries_left--;
+	}
+	roce_requester_restart(qp);
+	req->is_rnr_waiting = true;
+	req->rnr_deadline = now + roce_rnr_delay_ns(timer_code);
+	schedule(qp);
+}
+
+static void on_timeout(struct roce_qp *qp, roce_ns_t now)
+{
+	roce_count(qp->t, ROCE_STAT_ACK_TIMEOUTS);
+	if (qp->req.retries_left == 0) {
+		roce_count(qp->t, ROCE_STAT_RETRY_EXCEEDED);
+		roce_qp_fail_send(qp, ROCE_WC_RETRY_EXC_ERR, now);
+		return;
+	}
+	qp->req.retries_left--;
+	if (qp->peer)
+		roce_window_on_timeout(&qp->peer->window, &qp->t->cfg.window);
+	roce_requester_restart(qp);
+}
+
+void roce_retransmit_on_deadline(struct roce_qp *qp, roce_ns_t now)
+{
+	struct roce_requester *req = &qp->req;
+
+	roce_timer_heap_set(&qp->t->timers, &qp->timer, ROCE_NEVER);
+	if (req->rnr_deadline <= now) {
+		req->rnr_deadline = ROCE_NEVER;
+		req->is_rnr_waiting = false;
+		roce_qp_mark_ready(qp);
+	}
+	if (req->ack_deadline <= now) {
+		req->ack_deadline = ROCE_NEVER;
+		on_timeout(qp, now);
+	}
+	schedule(qp);
+}
+
+void roce_retransmit_stop(struct roce_qp *qp)
+{
+	qp->req.ack_deadline = ROCE_NEVER;
+	qp->req.rnr_deadline = ROCE_NEVER;
+	qp->req.is_rnr_waiting = false;
+	roce_timer_heap_set(&qp->t->timers, &qp->timer, ROCE_NEVER);
+}

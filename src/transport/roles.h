@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the roles of a queue pair offer each other inside the transport: requester (WQE -> packets),
+ * completer (responses -> CQEs), responder (requests -> execution -> responses), retransmission.
+ * Nothing outside src/transport includes this.
+ */
+#ifndef ROCE_TRANSPORT_ROLES_H
+#define ROCE_TRANSPORT_ROLES_H
+
+#include "transport/qp.h"
+#include "wire/opcode.h"
+
+static inline void roce_count(struct roce_transport *t, uint32_t counter)
+{
+	t->cfg.counters->v[counter]++;
+}
+
+static inline void roce_count_by(struct roce_transport *t, uint32_t counter, uint64_t n)
+{
+	t->cfg.counters->v[counter] += n;
+}
+
+/* ---- qp.c ---- */
+
+static inline void roce_qp_mark_ready(struct roce_qp *qp)
+{
+	if (roce_list_is_empty(&qp->ready_link))
+		roce_list_add_tail(&qp->t->ready, &qp->ready_link);
+}
+
+static inline bool roce_wr_is_read_or_atomic(uint8_t opcode)
+{
+	return opcode == ROCE_WR_RDMA_READ || opcode == ROCE_WR_ATOMIC_CMP_AND_SWP ||
+	       opcode == ROCE_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* Writes the CQE of the oldest send WQE, if it is due one, and moves on to the next. */
+void roce_qp_complete_send(struct roce_qp *qp, enum roce_wc_status status, roce_ns_t now);
+/* The oldest send WQE fails with `status`; the QP goes to ERR and the rest is flushed. */
+void roce_qp_fail_send(struct roce_qp *qp, enum roce_wc_status status, roce_ns_t now);
+/* Writes the CQE of the receive WQE at the head and takes it off. */
+void roce_qp_complete_recv(struct roce_qp *qp, const struct roce_cqe *cqe, bool is_solicited);
+/* To ERR because of the responder: what it still owes the peer (READ responses, the NAK) is sent.
+ */
+void roce_qp_error_by_responder(struct roce_qp *qp, roce_ns_t now);
+void roce_qp_event(struct roce_qp *qp, enum roce_async_event event);
+
+/* Common part of every packet that this QP sends. */
+void roce_qp_fill_headers(const struct roce_qp *qp, struct roce_headers *hdr, roce_opcode_t opcode,
+			  roce_psn_t psn);
+
+/* ---- requester.c ---- */
+
+void roce_requester_init(struct roce_qp *qp);
+/* Up to `max` packets; out_more tells whether only the budget ended it. */
+size_t roce_requester_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now,
+			 bool *out_more);
+/* Go-back-N: everything from the oldest unacknowledged PSN is to be sent again. */
+void roce_requester_restart(struct roce_qp *qp);
+/* Gives back all window shares and leaves all waiting lists. */
+void roce_requester_release(struct roce_qp *qp);
+/* Packets of a READ that one request asks for, from packet `index` of the message: up to the next
+ * chunk boundary. Boundaries are fixed, so a retry asks for a suffix of the original request. */
+uint32_t roce_read_chunk_packets(const struct roce_qp *qp, const struct roce_send_wqe *wqe,
+				 uint32_t index);
+
+/* ---- completer.c ---- */
+
+enum roce_verdict roce_completer_rx(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
+				    const struct roce_opcode_info *info, roce_ns_t now);
+
+/* ---- responder.c ---- */
+
+enum roce_verdict roce_responder_rx(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
+				    const struct roce_opcode_info *info, roce_ns_t now);
+size_t roce_responder_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now);
+bool roce_responder_has_output(const struct roce_qp *qp);
+/* The memory of a READ response is gone. */
+void roce_responder_read_fault(struct roce_qp *qp, roce_psn_t psn, roce_ns_t now);
+
+/* ---- resp_resource.c ---- */
+
+/* A new entry for a READ or atomic, displacing the oldest; NULL when that one has not been answered
+ * yet (the peer exceeds max_dest_rd_atomic). */
+struct roce_resp_resource *roce_resp_resource_add(struct roce_qp *qp);
+/* The saved entry whose PSN range holds `psn`, or NULL. */
+struct roce_resp_resource *roce_resp_resource_find(struct roce_qp *qp, roce_psn_t psn);
+/* The oldest entry with responses to send, or NULL. */
+struct roce_resp_resource *roce_resp_resource_pending(struct roce_qp *qp);
+/* The oldest entry that starts after `psn`, or NULL. */
+struct roce_resp_resource *roce_resp_resource_after(struct roce_qp *qp, roce_psn_t psn);
+void roce_resp_resource_set_pending(struct roce_qp *qp, struct roce_resp_resource *res,
+				    bool is_pending);
+
+/* ---- retransmit.c ---- */
+
+/* Starts the ACK timer if it does not run. */
+void roce_retransmit_arm(struct roce_qp *qp, roce_ns_t now);
+/* Progress: counters are reloaded and the timer starts anew, or stops when nothing is left. */
+void roce_retransmit_on_progress(struct roce_qp *qp, roce_ns_t now);
+/* Explicit or implied sequence NAK: one retry is spent. */
+void roce_retransmit_on_sequence_nak(struct roce_qp *qp, roce_ns_t now);
+void roce_retransmit_on_rnr_nak(struct roce_qp *qp, uint8_t timer_code, roce_ns_t now);
+void roce_retransmit_on_deadline(struct roce_qp *qp, roce_ns_t now);
+void roce_retransmit_stop(struct roce_qp *qp);
+
+#endif

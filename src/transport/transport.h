@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The sans-IO RoCE transport of one host queue: packets and `now` in; packets, completions and the
+ * next deadline out. It has no clock, lock, allocation or system call; the caller serialises all
+ * calls and owns all storage.
+ *
+ * Pull, not push: roce_rx() never transmits, it marks a QP ready; roce_tx() drains, bounded. After
+ * any call that may have made work (roce_rx, roce_post_send, roce_qp_modify, roce_on_deadline) ask
+ * roce_tx() until it returns 0 or the caller's budget is spent.
+ */
+#ifndef ROCE_TRANSPORT_TRANSPORT_H
+#define ROCE_TRANSPORT_TRANSPORT_H
+
+#include "base/list.h"
+#include "base/ns.h"
+#include "base/timer_heap.h"
+#include "cc/window.h"
+#include "mem/mem.h"
+#include "transport/counter.h"
+#include "wire/packet.h"
+
+struct roce_qp;
+struct roce_cq;
+
+/* Values of enum ibv_event_type. */
+enum roce_async_event {
+	ROCE_EVENT_CQ_ERR = 0,
+	ROCE_EVENT_QP_FATAL = 1,
+	ROCE_EVENT_QP_REQ_ERR = 2,
+	ROCE_EVENT_QP_ACCESS_ERR = 3,
+	ROCE_EVENT_COMM_EST = 4,
+	ROCE_EVENT_SQ_DRAINED = 5,
+};
+
+/* What the transport tells its owner; called from inside the calls above, must not re-enter. */
+struct roce_transport_ops {
+	/* qp or cq is NULL as the event demands */
+	void (*async_event)(void *ctx, enum roce_async_event event, struct roce_qp *qp,
+			    struct roce_cq *cq);
+};
+
+struct roce_transport_config {
+	const struct roce_transport_ops *ops;
+	const struct roce_mem_ops *mem_ops;
+	void *ctx;
+	struct roce_counters *counters;
+	struct roce_qp **qp_table; /* zeroed; indexed by QPN & qp_table_mask */
+	uint32_t qp_table_mask;
+	struct roce_mr **mr_buckets; /* zeroed, mr_bucket_count entries (a power of two) */
+	uint32_t mr_bucket_count;
+	struct roce_window_config window;
+	uint32_t read_window;		/* cost of READ responses that may be on their way to us */
+	uint32_t read_chunk_packets;	/* a READ asks for at most this many packets at once */
+	uint32_t ack_interval_packets;	/* AckReq at least every so many packets */
+	uint32_t burst_packets;		/* packets of one QP before the next QP's turn */
+	roce_ns_t ack_timeout_floor_ns; /* local ACK timeouts are at least this; 0: as asked */
+};
+
+/* One receive queue of a remote host, with the window that all our QPs towards it share.
+ * Storage and reference count belong to the owner (verbs). */
+struct roce_peer {
+	struct roce_list link; /* t->peers */
+	struct roce_gid dgid;
+	uint8_t slot;
+	uint32_t use_count;
+	struct roce_window window;
+	struct roce_list waiters; /* QPs that want room */
+};
+
+struct roce_transport {
+	struct roce_transport_config cfg;
+	struct roce_key_table keys;
+	struct roce_list ready; /* QPs with something to send */
+	struct roce_list peers;
+	struct roce_list read_waiters; /* QPs that wait for read_inflight to fall */
+	uint32_t read_inflight;
+	struct roce_timer_heap timers; /* items: storage from the owner, one place for each QP */
+	uint32_t qp_count;
+};
+
+void roce_transport_init(struct roce_transport *t, const struct roce_transport_config *cfg);
+
+/* The peer entry for (dgid, slot), or NULL: the owner makes one with roce_peer_add(). */
+struct roce_peer *roce_peer_find(struct roce_transport *t, const struct roce_gid *dgid,
+				 uint8_t slot);
+void roce_peer_add(struct roce_transport *t, struct roce_peer *peer, const struct roce_gid *dgid,
+		   uint8_t slot);
+void roce_peer_remove(struct roce_peer *peer);
+
+enum roce_verdict roce_rx(struct roce_transport *t, const struct roce_rx_pkt *pkt, roce_ns_t now);
+
+/* Up to `max` packets; consecutive ones of a QP stand together. Payload references are valid until
+ * the next call into the transport. */
+size_t roce_tx(struct roce_transport *t, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now);
+
+/* The payload of `pkt` could not be read (memory gone): fails its WQE or READ as the specification
+ * says. Later packets of that QP from the same roce_tx() may still be sent; they do no harm. */
+void roce_tx_fault(struct roce_transport *t, const struct roce_tx_pkt *pkt, roce_ns_t now);
+
+static inline bool roce_tx_is_pending(const struct roce_transport *t)
+{
+	return !roce_list_is_empty(&t->ready);
+}
+
+/* When roce_on_deadline() wants to be called next; ROCE_NEVER if never. */
+roce_ns_t roce_deadline(const struct roce_transport *t);
+void roce_on_deadline(struct roce_transport *t, roce_ns_t now);
+
+#endif
