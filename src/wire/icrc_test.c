@@ -262,7 +262,7 @@ static void check__stranger_may_use_any_id(void **state)
 	}
 }
 
-/* A flipped bit is never explained by an identification, whatever its place. */
+/* At this length no flipped bit can be explained by another identification. */
 static void check__single_bit_damage_is_refused(void **state)
 {
 	struct roce_prng prng = {2};
