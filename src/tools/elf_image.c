@@ -217,8 +217,10 @@ static enum roce_elf_kind read_elf(const struct file_view *v, struct roce_elf_im
 		return ROCE_ELF_DAMAGED;
 	machine = ident + EI_NIDENT + 2;
 	out->bits = ident[EI_CLASS] == ELFCLASS64 ? 64 : 32;
-	out->machine = ident[EI_DATA] == ELFDATA2LSB ? (uint16_t)(machine[0] | machine[1] << 8)
-						     : (uint16_t)(machine[0] << 8 | machine[1]);
+	if (ident[EI_DATA] == ELFDATA2LSB)
+		out->machine = (uint16_t)(machine[1] << 8 | machine[0]);
+	else
+		out->machine = (uint16_t)(machine[0] << 8 | machine[1]);
 	if (out->bits != __WORDSIZE || ident[EI_DATA] != OWN_DATA || out->machine != OWN_MACHINE)
 		return ROCE_ELF_FOREIGN;
 	if (!eh)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A server and a client program on a topology, and what uroce says of its devices there."""
+import json
+import os
+import shlex
+
+from . import process
+from .report import Failed
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+UROCE = os.environ.get("UROCE", os.path.join(ROOT, "build", "bin", "uroce"))
+
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]
+
+_port = 18600 + os.getpid() % 500 * 20
+
+
+def next_port():
+    """A TCP port that nobody has been given; programs of rows that follow each other never meet."""
+    global _port
+    _port += 1
+    if _port > 30000:
+        _port = 18601
+    return _port
+
+
+def shown(argv, env=None):
+    """A command as one would type it."""
+    words = [f"{k}={v}" for k, v in (env or {}).items()] + ["uroce", "run"]
+    return " ".join(words + [shlex.quote(str(a)) for a in argv])
+
+
+def start(ns, argv, env=None, user=(), on_uroce=True):
+    """Starts a program in a namespace, on the libraries of uroce."""
+    command = [UROCE, "run", *argv] if on_uroce else argv
+    return process.Process(command, prefix=[*ns.prefix(), *user],
+                           env=process.own_environment(**(env or {})))
+
+
+def run(ns, argv, timeout=30, **kwargs):
+    """(status, output) of a program that ends by itself."""
+    p = start(ns, argv, **kwargs)
+    return p.wait(timeout), p.output()
+
+
+def devices(ns, env=None):
+    status, output = run(ns, [UROCE, "devices", "--json"], env=env, on_uroce=False)
+    if status != 0:
+        raise Failed(f"uroce devices --json: status {status}\n{output}")
+    return json.loads(output)["devices"]
+
+
+def gid_index(ns, device, address):
+    """Index of the GID that is `address` (as the device list prints it)."""
+    for entry in devices(ns):
+        if entry["name"] == device:
+            for gid in entry["gids"]:
+                if gid["address"] == address:
+                    return gid["index"]
+    raise Failed(f"no GID {address} on {device}")
+
+
+class Outcome:
+    """Both sides of a run."""
+
+    def __init__(self, server, client):
+        self.server = server
+        self.client = client
+
+    def text(self):
+        parts = []
+        for side, p in (("server", self.server), ("client", self.client)):
+            if p is None:
+                continue
+            tail = "\n".join(p.output().rstrip().splitlines()[-25:])
+            parts.append(f"{side}: {' '.join(p.argv)}\n  status {p.status}\n{tail}")
+        return "\n".join(parts)
+
+
+def run_pair(topology, server_argv, client_argv, port, timeout=60, env=None, on_uroce=True,
+             on_wait=None):
+    """Server in a, client in b; the client is started once the server listens on `port`."""
+    server = start(topology.a, server_argv, env=env, on_uroce=on_uroce)
+    client = None
+    try:
+        process.wait_for_port(server, port)
+        client = start(topology.b, client_argv, env=env, on_uroce=on_uroce)
+        client.wait(timeout, on_wait)
+        server.wait(15)
+    except process.Timeout as e:
+        server.kill()
+        if client:
+            client.kill()
+        raise Failed(f"{e}\n{Outcome(server, client).text()}") from e
+    return Outcome(server, client)
+
+
+def expect_success(outcome):
+    for side, p in (("server", outcome.server), ("client", outcome.client)):
+        if p.status != 0:
+            raise Failed(f"{side} ended with status {p.status}\n{outcome.text()}")
+    return outcome

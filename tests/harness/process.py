@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Child processes with a time limit, that never outlive the script.
+
+Each child has its own session and dies with this script (PR_SET_PDEATHSIG), also when the script is
+killed. Only processes started here are ever signalled, by the pid that Popen gave. Output goes to a
+file, so a child that writes much never blocks and its output can be read while it runs.
+"""
+import ctypes
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Timeout(Exception):
+    """A child, or something expected of it, did not come in time."""
+
+
+def _die_with_parent():
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+class Process:
+    """A child; `argv` as shown in reports, `prefix` what places it (nsenter, setpriv)."""
+
+    alive = set()
+
+    def __init__(self, argv, prefix=(), env=None, cwd=None):
+        self.argv = [str(a) for a in argv]
+        self.file = tempfile.TemporaryFile("w+", errors="replace")
+        self.status = None
+        self.started = time.monotonic()
+        self.popen = subprocess.Popen(
+            [*prefix, *self.argv], stdin=subprocess.DEVNULL, stdout=self.file,
+            stderr=subprocess.STDOUT, env=env, cwd=cwd, start_new_session=True,
+            preexec_fn=_die_with_parent)
+        Process.alive.add(self)
+
+    @property
+    def pid(self):
+        return self.popen.pid
+
+    def output(self):
+        self.file.seek(0)
+        return self.file.read()
+
+    def last_line(self):
+        lines = self.output().strip().splitlines()
+        return lines[-1] if lines else ""
+
+    def poll(self):
+        """The exit status (negative: the signal), None while it runs."""
+        if self.status is None:
+            self.status = self.popen.poll()
+            if self.status is not None:
+                Process.alive.discard(self)
+        return self.status
+
+    def wait(self, timeout, on_wait=None):
+        """Exit status; kills it and raises Timeout when it runs longer. on_wait: called at times."""
+        deadline = time.monotonic() + timeout
+        while self.poll() is None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self.kill()
+                raise Timeout(f"{self.argv[0]} did not end within {timeout:g} s")
+            try:
+                self.popen.wait(min(left, 0.5))
+            except subprocess.TimeoutExpired:
+                if on_wait:
+                    on_wait(self)
+        return self.status
+
+    def kill(self, sig=signal.SIGKILL):
+        if self.poll() is None:
+            self.popen.send_signal(sig)
+            if sig == signal.SIGKILL:
+                self.popen.wait()
+                self.poll()
+
+    def end(self):
+        """Asks, then forces."""
+        if self.poll() is None:
+            self.popen.terminate()
+            try:
+                self.popen.wait(2)
+            except subprocess.TimeoutExpired:
+                self.kill()
+            self.poll()
+
+
+def end_all():
+    for process in list(Process.alive):
+        process.kill()
+
+
+def run(argv, timeout=30, **kwargs):
+    """Runs to the end: (status, output)."""
+    process = Process(argv, **kwargs)
+    status = process.wait(timeout)
+    return status, process.output()
+
+
+def wait_until(condition, timeout, what, interval=0.02):
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            raise Timeout(f"{what}: not within {timeout:g} s")
+        time.sleep(interval)
+
+
+def listens(pid, port):
+    """Whether somebody in the network namespace of `pid` listens on the TCP port."""
+    for name in ("tcp", "tcp6"):
+        try:
+            with open(f"/proc/{pid}/net/{name}", encoding="ascii") as f:
+                for line in f.readlines()[1:]:
+                    fields = line.split()
+                    if fields[3] == "0A" and int(fields[1].rsplit(":", 1)[1], 16) == port:
+                        return True
+        except OSError:
+            return False
+    return False
+
+
+def wait_for_port(process, port, timeout=20):
+    """Until `process` (or one it became) listens; a process that ends first is a Timeout."""
+    def ready():
+        if process.poll() is not None:
+            raise Timeout(f"{process.argv[0]} ended with status {process.status} before it "
+                          f"listened on port {port}")
+        return listens(process.pid, port)
+    wait_until(ready, timeout, f"{process.argv[0]} to listen on port {port}")
+
+
+def own_environment(**extra):
+    """A plain environment: no UROCE_ variable of the caller's, no localised messages."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("UROCE_", "LD_"))}
+    env["LC_ALL"] = "C.UTF-8"
+    env.update({k: str(v) for k, v in extra.items() if v is not None})
+    return env

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Network namespaces to run programs in.
+
+A namespace is held by a process of ours that sleeps in it, and has no name: whatever happens to the
+script, it goes with its holder. A namespace in a user namespace works without root, where the
+kernel allows that; may_make_namespaces() says whether any of it works.
+
+    Loopback          one namespace, programs talk over lo
+
+        +------- a -------+
+        | lo 127.0.0.1 ::1|
+        +-----------------+
+
+    Pair(mtu)         two namespaces, one veth between them
+
+        +------ a ------+              +------ b ------+
+        | ur0 10.77.0.1 |---- veth ----| ur0 10.77.0.2 |
+        |     fd77::1   |    (mtu)     |     fd77::2   |
+        +---------------+              +---------------+
+
+    Host              the namespace of the script itself, over lo
+"""
+import os
+
+from . import process
+
+
+class Namespace:
+    """`held`: what keeps it; None for the script's own."""
+
+    def __init__(self, held=None):
+        self.held = held
+
+    def prefix(self):
+        return ["nsenter", f"--net=/proc/{self.held.pid}/ns/net"] if self.held else []
+
+    def run(self, *argv, timeout=30):
+        status, output = process.run(argv, timeout, prefix=self.prefix())
+        if status != 0:
+            raise RuntimeError(f"{' '.join(argv)}: {output.strip() or status}")
+        return output
+
+    def inode(self):
+        pid = self.held.pid if self.held else "self"
+        return os.stat(f"/proc/{pid}/ns/net").st_ino
+
+
+def make_namespace():
+    own = os.stat("/proc/self/ns/net").st_ino
+    held = process.Process(["unshare", "--net", "sleep", "1000000"])
+
+    def is_apart():
+        if held.poll() is not None:
+            raise RuntimeError(held.output().strip() or "cannot make a network namespace")
+        return (os.stat(f"/proc/{held.pid}/ns/net").st_ino != own and
+                os.path.basename(os.readlink(f"/proc/{held.pid}/exe")) != "unshare")
+    process.wait_until(is_apart, 5, "a network namespace")
+    ns = Namespace(held)
+    # link-local addresses are usable at once
+    for name in ("all", "default"):
+        path = f"/proc/sys/net/ipv6/conf/{name}/accept_dad"
+        ns.run("sh", "-c", f"test ! -e {path} || echo 0 >{path}")
+    ns.run("ip", "link", "set", "lo", "up")
+    return ns
+
+
+def may_make_namespaces():
+    try:
+        make_namespace().held.end()
+    except (RuntimeError, process.Timeout, OSError):
+        return False
+    return True
+
+
+class Topology:
+    """`a` has the servers and `b` the clients; addresses are those of the server."""
+
+    drawing = ""
+    device = "uroce_lo"
+    ipv4 = "127.0.0.1"
+    ipv6 = "::1"
+    client_ipv4 = "127.0.0.1"
+    client_ipv6 = "::1"
+    mtu = 65536
+
+    def __init__(self):
+        self.a = self.b = Namespace()
+
+    def close(self):
+        for ns in {self.a, self.b}:
+            if ns.held:
+                ns.held.end()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Host(Topology):
+    drawing = "this namespace, over lo (127.0.0.1, ::1)"
+
+
+class Loopback(Topology):
+    drawing = "a new namespace, over lo (127.0.0.1, ::1)"
+
+    def __init__(self):
+        super().__init__()
+        self.a = self.b = make_namespace()
+
+
+class Pair(Topology):
+    device = "uroce_ur0"
+    ipv4 = "10.77.0.1"
+    ipv6 = "fd77::1"
+    client_ipv4 = "10.77.0.2"
+    client_ipv6 = "fd77::2"
+
+    def __init__(self, mtu=1500):
+        super().__init__()
+        self.mtu = mtu
+        self.drawing = "\n".join((
+            "+------ a ------+              +------ b ------+",
+            "| ur0 10.77.0.1 |---- veth ----| ur0 10.77.0.2 |",
+            f"|     fd77::1   |  mtu {mtu:<8}|     fd77::2   |",
+            "+---------------+              +---------------+"))
+        self.a = make_namespace()
+        self.b = make_namespace()
+        self.a.run("ip", "link", "add", "ur0", "mtu", str(mtu), "type", "veth", "peer", "name",
+                   "ur0", "mtu", str(mtu), "netns", str(self.b.held.pid))
+        for ns, ipv4, ipv6 in ((self.a, self.ipv4, self.ipv6),
+                               (self.b, self.client_ipv4, self.client_ipv6)):
+            ns.run("ip", "addr", "add", f"{ipv4}/24", "dev", "ur0")
+            ns.run("ip", "-6", "addr", "add", f"{ipv6}/64", "dev", "ur0", "nodad")
+            ns.run("ip", "link", "set", "ur0", "up")
+
+        def is_up():
+            return all("state UP" in ns.run("ip", "link", "show", "ur0") for ns in (self.a, self.b))
+        process.wait_until(is_up, 5, "the veth to come up")

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What tshark sees on the veth: RRoCE, nothing malformed, every packet that the engine counted, and
+an ICRC that icrc_check.py finds right.
+
+    +------ a ------+                +------ b ------+
+    | server    ur0 |---- veth ------| ur0    client |
+    |  tshark -i ur0|                |               |
+    +---------------+                +---------------+
+
+Batches are off (UROCE_GSO, UROCE_GRO): on a veth a batch is one large frame.
+"""
+import os
+import re
+import shutil
+import signal
+import tempfile
+
+from harness import pair, perftest, process
+from harness.report import Failed, Skipped
+
+import icrc_check
+import pingpong
+from rows import row
+
+SINGLE = {"UROCE_GSO": "off", "UROCE_GRO": "off"}
+
+
+class Capture:
+    """tshark in a namespace; `stop` gives what it saw."""
+
+    def __init__(self, ns, interface):
+        if not shutil.which("tshark"):
+            raise Skipped("no tshark here")
+        self.folder = tempfile.TemporaryDirectory(prefix="uroce-capture-")
+        os.chmod(self.folder.name, 0o777)
+        self.path = os.path.join(self.folder.name, "seen.pcap")
+        self.tshark = process.Process(
+            ["tshark", "-q", "-n", "-i", interface, "-F", "pcap", "-B", "64", "-w", self.path,
+             "-f", f"udp dst port {icrc_check.ROCE_PORT}"],
+            prefix=ns.prefix(), env=process.own_environment())
+
+        def is_capturing():
+            if self.tshark.poll() is not None:
+                raise Failed(f"tshark ended\n{self.tshark.output()}")
+            return "Capturing on" in self.tshark.output() and os.path.exists(self.path)
+        process.wait_until(is_capturing, 20, "tshark to capture")
+
+    def stop(self):
+        self.tshark.kill(signal.SIGINT)
+        self.tshark.wait(20)
+        dropped = re.search(r"(\d+) packets? dropped", self.tshark.output())
+        if dropped and int(dropped.group(1)):
+            raise Failed(f"tshark lost packets: {dropped.group(0)}")
+
+    def read(self, *fields):
+        """One tuple of fields per packet, as tshark dissects it."""
+        argv = ["tshark", "-n", "-r", self.path, "-T", "fields", "-E", "separator=;"]
+        for field in fields:
+            argv += ["-e", field]
+        status, output = process.run(argv, 120, env=process.own_environment())
+        if status != 0:
+            raise Failed(f"tshark -r: status {status}\n{output}")
+        return [tuple(line.split(";")) for line in output.splitlines() if ";" in line]
+
+    def close(self):
+        self.tshark.end()
+        self.folder.cleanup()
+
+
+def check_dissection(capture):
+    packets = capture.read("frame.protocols", "infiniband.bth.opcode", "_ws.malformed", "ip.flags.df")
+    for number, (protocols, opcode, malformed, _) in enumerate(packets, 1):
+        if "infiniband" not in protocols or not opcode:
+            raise Failed(f"packet {number} is not dissected as RRoCE: {protocols}")
+        if malformed:
+            raise Failed(f"packet {number}, opcode {opcode}: malformed")
+    return len(packets)
+
+
+def add_row(name, mtu, drive):
+    @row(f"capture/{name}", ("pair", mtu))
+    def run(ctx):
+        capture = Capture(ctx.topology.a, "ur0")
+        try:
+            drive(ctx)
+            capture.stop()
+            seen = check_dissection(capture)
+            count, wrong = icrc_check.check(capture.path)
+            if count != seen or not count:
+                raise Failed(f"tshark dissected {seen} packets, the file has {count}")
+            if wrong:
+                raise Failed(f"{wrong} of {count} packets have a wrong ICRC")
+        finally:
+            capture.close()
+        return f"{count} packets"
+
+
+def drive_pingpong(ipv6):
+    def drive(ctx):
+        pingpong.pingpong(ctx, "-s", 4097, "-n", 100, ipv6=ipv6, env=SINGLE)
+    return drive
+
+
+def drive_perftest(program, *args):
+    def drive(ctx):
+        perftest.run(ctx.topology, program, "-n", 50, *args, env=SINGLE)
+    return drive
+
+
+add_row("pingpong-ipv4", 1500, drive_pingpong(False))
+add_row("pingpong-ipv6", 1500, drive_pingpong(True))
+add_row("write", 9000, drive_perftest("ib_write_bw", "-s", 65537))
+add_row("read", 9000, drive_perftest("ib_read_bw", "-s", 65537))
+add_row("send", 1500, drive_perftest("ib_send_bw", "-s", 3000))
+add_row("atomic", 1500, drive_perftest("ib_atomic_bw"))

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""verbs-check: every operation with random sizes, lists, flags and depths from a seed, and every
+byte, status and count compared on both sides. This is where data is shown to be right."""
+import os
+import re
+
+from harness import pair
+from harness.report import Failed
+
+from rows import FULL, row
+
+
+def verbs_check(ctx, seeds, *args, ipv6=False, env=None, timeout=None, first=1):
+    place = ctx.topology
+    program = os.path.join(os.path.dirname(pair.UROCE), "verbs-check")
+    port = pair.next_port()
+    common = [program, "-d", place.device, "-p", port]
+    server_gid = pair.gid_index(place.a, place.device, place.ipv6 if ipv6 else place.ipv4)
+    client_gid = pair.gid_index(place.b, place.device,
+                                place.client_ipv6 if ipv6 else place.client_ipv4)
+    outcome = pair.run_pair(
+        place, [*common, "-g", server_gid],
+        [*common, "-g", client_gid, "-s", first, "-n", seeds, *args, place.ipv4], port,
+        timeout=timeout or 60 + seeds, env=env, on_wait=ctx.on_wait)
+    pair.expect_success(outcome)
+    for side in (outcome.server, outcome.client):
+        done = re.search(r"(\d+) seeds", side.output().replace(",", ""))
+        if not done or int(done.group(1)) != seeds:
+            raise Failed(f"not {seeds} seeds\n{outcome.text()}")
+    return outcome
+
+
+for _name, _where in (("lo", "lo"), ("veth-1500", ("pair", 1500)), ("veth-9000", ("pair", 9000))):
+    for _ipv6 in (False, True):
+        @row(f"verbs-check/{_name}/{'ipv6' if _ipv6 else 'ipv4'}", _where)
+        def seeds(ctx, ipv6=_ipv6):
+            count = ctx.pick(60, 300, 10000 if ctx.topology.mtu != 1500 else 3000)
+            verbs_check(ctx, count, ipv6=ipv6)
+            return f"{count} seeds"

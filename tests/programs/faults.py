@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A network that loses, doubles and reorders: one percent of each, injected at the sender by a seed
+(UROCE_IMPAIR). Data is right all the same, and bandwidth programs finish."""
+from harness import perftest
+
+from data import verbs_check
+from rows import FULL, row
+
+KINDS = {
+    "drop": "drop=1%",
+    "dup": "dup=1%",
+    "reorder": "reorder=1%",
+    "all": "drop=1%,dup=1%,reorder=1%",
+}
+
+
+def add_rows(kind, impairment, mtu):
+    env = {"UROCE_IMPAIR": f"seed=1,{impairment}"}
+    least = 0 if mtu == 9000 else FULL
+
+    @row(f"faults/{kind}/verbs-check/veth-{mtu}", ("pair", mtu), least)
+    def check(ctx):
+        count = ctx.pick(20, 100, 1000)
+        verbs_check(ctx, count, env=env, timeout=120 + 3 * count)
+        return f"{count} seeds"
+
+    @row(f"faults/{kind}/write_bw/veth-{mtu}", ("pair", mtu), least)
+    def bandwidth(ctx):
+        rows = perftest.run(ctx.topology, "ib_write_bw", "-n", ctx.pick(500, 5000), env=env,
+                            timeout=180, on_wait=ctx.on_wait)
+        perftest.expect_sizes(rows, [65536])
+        return f"{rows[0].average:.0f} MiB/s"
+
+
+for _kind, _impairment in KINDS.items():
+    for _mtu in (9000, 1500):
+        add_rows(_kind, _impairment, _mtu)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Many processes on one address, and what happens to the others when one is killed.
+
+    a: 16 servers, 16 clients, all over lo, one daemon
+
+    The server of pair 3 and the client of pair 8 are killed with SIGKILL in mid-run: the client of
+    pair 3 must report an error within its retry time, all other pairs finish, and in the end the
+    daemon holds no slot and leaves.
+"""
+import re
+import time
+
+from harness import pair, perftest, process
+from harness.report import Failed
+
+from rows import FULL, row
+
+PAIRS = 16
+# timeout 14, 7 retries, doubled nowhere: 8 * 67 ms; the internal minimum of 50 ms is below that
+RETRY_SECONDS = 8 * 4.096e-6 * (1 << 14)
+
+
+def status(ns):
+    """(exit status, text) of `uroce status`: status 1 when there is no daemon."""
+    return pair.run(ns, [pair.UROCE, "status"], on_uroce=False)
+
+
+def slot_count(text):
+    found = re.search(r"(\d+) slots?", text) or re.search(r"slots\s+(\d+)", text)
+    if not found:
+        raise Failed(f"uroce status says nothing of slots:\n{text}")
+    return int(found.group(1))
+
+
+def start_pairs(ctx, count, seconds, *args):
+    servers, clients = [], []
+    for _ in range(count):
+        port = pair.next_port()
+        common = ["ib_write_bw", "-F", "-d", ctx.topology.device, "-p", port, "-D", seconds, *args]
+        servers.append((port, pair.start(ctx.topology.a, common), common))
+    for port, server, common in servers:
+        process.wait_for_port(server, port, 60)
+        clients.append(pair.start(ctx.topology.b, [*common, ctx.topology.ipv4]))
+    return [server for _, server, _ in servers], clients
+
+
+def expect_no_daemon(ns):
+    def is_gone():
+        return status(ns)[0] == 1
+    try:
+        process.wait_until(is_gone, 10, "the daemon to leave", 0.2)
+    except process.Timeout as e:
+        raise Failed(f"{e}\n{status(ns)[1]}") from e
+
+
+def wait_until_all_send(servers, clients, timeout=60):
+    """Until every client has its connection: it has printed the remote address."""
+    def ready():
+        return all("remote address" in c.output() for c in clients)
+    process.wait_until(ready, timeout, "all pairs to connect", 0.2)
+
+
+@row("many/16-pairs-one-killed", "lo")
+def one_killed(ctx):
+    servers, clients = start_pairs(ctx, PAIRS, ctx.pick(6, 10))
+    wait_until_all_send(servers, clients)
+    time.sleep(1)
+    during = slot_count(status(ctx.topology.a)[1])
+    if during < 2 * PAIRS:
+        raise Failed(f"{during} slots are leased to {2 * PAIRS} processes")
+    killed_at = time.monotonic()
+    servers[3].kill()
+    clients[8].kill()
+    peer_status = clients[3].wait(30)
+    took = time.monotonic() - killed_at
+    orphan_status = servers[8].wait(60)
+    for i, (server, client) in enumerate(zip(servers, clients)):
+        if i in (3, 8):
+            continue
+        for side in (client, server):
+            if side.wait(90, ctx.on_wait) != 0:
+                raise Failed(f"pair {i}\n{pair.Outcome(server, client).text()}")
+        if len(perftest.table(client.output())) != 1:
+            raise Failed(f"pair {i}: no result\n{pair.Outcome(server, client).text()}")
+    if peer_status == 0 or not re.search(r"(?i)completion with error|failed status",
+                                         clients[3].output()):
+        raise Failed(f"the killed server's peer: no error\n{clients[3].output()}")
+    if took > RETRY_SECONDS + 3:  # and what a loaded machine takes to run it
+        raise Failed(f"the killed server's peer knew after {took:.1f} s only")
+    if orphan_status == 0:
+        raise Failed(f"the killed client's server saw no error\n{servers[8].output()}")
+    expect_no_daemon(ctx.topology.a)
+    return f"error after {took:.1f} s"
+
+
+@row("many/64-processes", "lo", least=FULL)
+def sixty_four(ctx):
+    """64 processes at once on one address."""
+    servers, clients = start_pairs(ctx, 32, 20, "-s", 1024, "-t", 16)
+    wait_until_all_send(servers, clients, 90)
+    during = slot_count(status(ctx.topology.a)[1])
+    if during < 64:
+        raise Failed(f"{during} slots are leased to 64 processes")
+    for server, client in zip(servers, clients):
+        for side in (client, server):
+            if side.wait(120, ctx.on_wait) != 0:
+                raise Failed(pair.Outcome(server, client).text())
+    expect_no_daemon(ctx.topology.a)
+
+
+@row("many/daemon-killed", "lo")
+def daemon_killed(ctx):
+    """Killed in mid-run: traffic goes on, a new pair gets slots from a daemon that takes over."""
+    servers, clients = start_pairs(ctx, 2, 6)
+    wait_until_all_send(servers, clients)
+    text = status(ctx.topology.a)[1]
+    found = re.search(r"pid\D{0,3}(\d+)", text)
+    if not found:
+        raise Failed(f"uroce status names no pid:\n{text}")
+    # the one process that is ended here without having been started here: the namespace is ours,
+    # and so is whoever serves it
+    process.run(["kill", "-KILL", found.group(1)])
+    rows = perftest.run(ctx.topology, "ib_write_bw", "-n", 200)
+    perftest.expect_sizes(rows, [65536])
+    for server, client in zip(servers, clients):
+        if client.wait(30) != 0 or server.wait(30) != 0:
+            raise Failed("traffic stopped with the daemon\n"
+                         f"{pair.Outcome(server, client).text()}")
+    after = status(ctx.topology.a)[1]
+    again = re.search(r"pid\D{0,3}(\d+)", after)
+    if again and again.group(1) == found.group(1):
+        raise Failed(f"still the killed daemon?\n{after}")
+    expect_no_daemon(ctx.topology.a)
+

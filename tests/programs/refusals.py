@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What cannot work says so in one clear line: programs that uroce run cannot help, an address that
+another program or user has, a namespace without a usable interface."""
+import os
+import re
+import shutil
+import struct
+import tempfile
+
+from harness import pair, process
+from harness.report import Failed, Skipped
+
+from rows import row
+
+
+def uroce(*argv, ns=None, env=None, user=()):
+    p = process.Process([*user, pair.UROCE, *argv], prefix=ns.prefix() if ns else (),
+                        env=process.own_environment(**(env or {})))
+    return p.wait(30), p.output()
+
+
+def expect(got, status, pattern):
+    if got[0] != status or not re.search(pattern, got[1]) or len(got[1].splitlines()) > 1:
+        raise Failed(f"status {got[0]} and\n{got[1]}\nexpected status {status} and one line with "
+                     f"{pattern}")
+
+
+@row("refusals/usage")
+def usage(_):
+    expect(uroce(), 2, r"no command given")
+    expect(uroce("frobnicate"), 2, r"no command frobnicate")
+    expect(uroce("run"), 2, r"no program given")
+    expect(uroce("run", "-x", "true"), 2, r"no option -x")
+    expect(uroce("env", "--shell", "tcsh"), 2, r"no syntax tcsh; there are sh, fish and docker")
+    expect(uroce("devices", "--jason"), 2, r"no option --jason")
+    expect(uroce("devices", "eth0"), 2, r"takes no argument")
+    expect(uroce("status", "x"), 2, r"x")
+    expect(uroce("help", "frobnicate"), 2, r"no command frobnicate")
+
+
+def compile_c(folder, name, source, *flags):
+    if not shutil.which("cc"):
+        raise Skipped("no C compiler here")
+    path = os.path.join(folder, name)
+    with open(path + ".c", "w", encoding="ascii") as f:
+        f.write(source)
+    status, output = process.run(["cc", "-o", path, path + ".c", *flags])
+    if status != 0:
+        raise Skipped(f"cc {' '.join(flags)}: {output.strip().splitlines()[-1]}")
+    return path
+
+
+HELLO = "int main(void) { return 0; }\n"
+LIST = ("#include <infiniband/verbs.h>\n"
+        "int main(void) { int n = -1; ibv_get_device_list(&n); return n > 0 ? 0 : 1; }\n")
+
+
+@row("refusals/run/not-there")
+def not_there(_):
+    expect(uroce("run", "no-such-program"), 127, r"no-such-program: no such program")
+    expect(uroce("run", "/etc/passwd"), 126, r"/etc/passwd: Permission denied")
+
+
+@row("refusals/run/static")
+def static(_):
+    with tempfile.TemporaryDirectory() as folder:
+        path = compile_c(folder, "static", HELLO, "-static")
+        expect(uroce("run", path), 126, r"static is linked statically")
+        script = os.path.join(folder, "script")
+        with open(script, "w", encoding="ascii") as f:
+            f.write(f"#!{path}\n")
+        os.chmod(script, 0o755)
+        expect(uroce("run", script), 126, r"static is linked statically")
+
+
+@row("refusals/run/other-machine")
+def other_machine(_):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "foreign")
+        with open("/bin/true", "rb") as f:
+            program = bytearray(f.read())
+        program[18:20] = struct.pack("<H", 243 if os.uname().machine != "riscv64" else 183)
+        with open(path, "wb") as f:
+            f.write(program)
+        os.chmod(path, 0o755)
+        expect(uroce("run", path), 126, r"foreign is a 64-bit (RISC-V|AArch64) program")
+
+
+@row("refusals/run/set-user-id")
+def set_user_id(_):
+    if os.geteuid() != 0:
+        raise Skipped("needs root to make a set-user-ID program")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        path = compile_c(folder, "privileged", HELLO)
+        for mode, what in ((0o4755, "set-user-ID"), (0o2755, "set-group-ID")):
+            os.chmod(path, mode)
+            expect(uroce("run", path, user=pair.NOBODY), 126, f"privileged is a {what} program")
+        if uroce("run", path)[0] != 0:
+            raise Failed("root gains nothing by it, and may run it")
+        os.chmod(path, 0o755)
+        if process.run(["setcap", "cap_net_raw+ep", path])[0] == 0:
+            expect(uroce("run", path, user=pair.NOBODY), 126, r"privileged has file capabilities")
+
+
+@row("refusals/run/rpath", "lo")
+def rpath(ctx):
+    """Bound by RPATH to a directory with another libibverbs.so.1, and on our device all the same."""
+    system = next((p for p in ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+                               "/usr/lib64") if os.path.exists(p + "/libibverbs.so.1")), None)
+    if not system:
+        raise Skipped("no libibverbs.so.1 of the system here")
+    with tempfile.TemporaryDirectory() as folder:
+        path = compile_c(folder, "bound", LIST, "-libverbs", "-Wl,--disable-new-dtags",
+                         f"-Wl,-rpath,{system}")
+        status, output = uroce("run", path, ns=ctx.topology.a)
+        if status != 0:
+            raise Failed(f"it sees no device: status {status}\n{output}")
+
+
+@row("refusals/address-in-use", "lo")
+def address_in_use(ctx):
+    """Another program has port 4791 on the address."""
+    squatter = process.Process(
+        ["python3", "-c", "import socket, time\ns = socket.socket(socket.AF_INET, "
+         "socket.SOCK_DGRAM)\ns.bind(('127.0.0.1', 4791))\nprint('bound', flush=True)\n"
+         "time.sleep(60)"], prefix=ctx.topology.a.prefix())
+    process.wait_until(lambda: "bound" in squatter.output(), 10, "the squatter")
+    port = pair.next_port()
+    common = ["ibv_rc_pingpong", "-d", ctx.topology.device, "-g", 0, "-p", port]
+    server = pair.start(ctx.topology.a, common)
+    status = server.wait(20)
+    if status == 0 or not re.search(r"(?m)^uroce.*4791.*(in use|taken|another)",
+                                    server.output()):
+        raise Failed(f"status {status}\n{server.output()}")
+
+
+@row("refusals/other-user", "lo")
+def other_user(ctx):
+    """A second user id on the same address."""
+    if os.geteuid() != 0:
+        raise Skipped("needs root to become another user")
+    port = pair.next_port()
+    first = pair.start(ctx.topology.a, ["ibv_rc_pingpong", "-d", ctx.topology.device, "-g", 0,
+                                        "-p", port])
+    process.wait_for_port(first, port)
+    port = pair.next_port()
+    second = pair.start(ctx.topology.a, ["ibv_rc_pingpong", "-d", ctx.topology.device, "-g", 0,
+                                         "-p", port], user=pair.NOBODY)
+    status = second.wait(20)
+    if status == 0 or not re.search(r"(?m)^uroce.*(user|uid).*", second.output()):
+        raise Failed(f"status {status}\n{second.output()}")
+    if first.poll() is not None:
+        raise Failed(f"the first one ended\n{first.output()}")
+    first.end()
+
+
+@row("refusals/no-interface")
+def no_interface(_):
+    """A namespace whose only interface, lo, is down."""
+    unshare = ["unshare", "--map-root-user", "--net"]
+    if process.run([*unshare, "true"])[0] != 0:
+        raise Skipped("no user namespaces here")
+    status, output = uroce("devices", user=unshare)
+    if status != 1 or not re.search(r"no .*(interface|netdev|device)", output):
+        raise Failed(f"status {status}\n{output}")
