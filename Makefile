@@ -59,7 +59,7 @@ stats: ## the ten longest files
 	@git ls-files '*.c' '*.h' '*.py' '*.sh' | xargs wc -l | sort -rn | sed -n '2,11p'
 
 format: ## clang-format on all C files
-	@git ls-files '*.c' '*.h' | xargs clang-format -i
+	@tools/dev/format.sh --fix
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1 /p' Makefile | while read -r goal text; do \

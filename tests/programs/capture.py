@@ -15,7 +15,7 @@ import shutil
 import signal
 import tempfile
 
-from harness import pair, perftest, process
+from harness import perftest, process
 from harness.report import Failed, Skipped
 
 import icrc_check

@@ -7,7 +7,7 @@ import re
 from harness import pair
 from harness.report import Failed
 
-from rows import FULL, row
+from rows import row
 
 
 def verbs_check(ctx, seeds, *args, ipv6=False, env=None, timeout=None, first=1):
@@ -24,7 +24,7 @@ def verbs_check(ctx, seeds, *args, ipv6=False, env=None, timeout=None, first=1):
         timeout=timeout or 60 + seeds, env=env, on_wait=ctx.on_wait)
     pair.expect_success(outcome)
     for side in (outcome.server, outcome.client):
-        done = re.search(r"(\d+) seeds", side.output().replace(",", ""))
+        done = re.search(r"verbs-check: (\d+) seeds, .* all right", side.output())
         if not done or int(done.group(1)) != seeds:
             raise Failed(f"not {seeds} seeds\n{outcome.text()}")
     return outcome

@@ -7,7 +7,9 @@
     pair 3 must report an error within its retry time, all other pairs finish, and in the end the
     daemon holds no slot and leaves.
 """
+import os
 import re
+import signal
 import time
 
 from harness import pair, perftest, process
@@ -119,7 +121,7 @@ def daemon_killed(ctx):
         raise Failed(f"uroce status names no pid:\n{text}")
     # the one process that is ended here without having been started here: the namespace is ours,
     # and so is whoever serves it
-    process.run(["kill", "-KILL", found.group(1)])
+    os.kill(int(found.group(1)), signal.SIGKILL)
     rows = perftest.run(ctx.topology, "ib_write_bw", "-n", 200)
     perftest.expect_sizes(rows, [65536])
     for server, client in zip(servers, clients):

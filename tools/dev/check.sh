@@ -21,7 +21,7 @@ check_format() {
 		skipped=$((skipped + 1))
 		return
 	fi
-	if git ls-files '*.c' '*.h' | xargs -r clang-format --dry-run -Werror; then
+	if tools/dev/format.sh; then
 		passed=$((passed + 1))
 	else
 		echo "format: run make format"
