@@ -110,6 +110,7 @@ static void mtu__codes_and_netdev_thresholds(void **state)
 	(void)state;
 	assert_int_equal(roce_mtu_bytes(0), 0);
 	assert_int_equal(roce_mtu_bytes(6), 0);
+	assert_int_equal(roce_mtu_bytes(ROCE_MTU_CODE_MAX), ROCE_MTU_BYTES_MAX);
 	for (uint8_t code = 1; code <= 5; code++) {
 		uint32_t bytes = roce_mtu_bytes(code);
 

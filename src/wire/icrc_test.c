@@ -348,12 +348,36 @@ static void check__counting_sender_is_held(void **state)
 	make_frame(&f, &prng, true, 32);
 	/* The first is no step from anything known. */
 	for (int i = 0; i < 1 + 256; i++) {
+		if (i == 256)
+			assert_int_equal(count_believed(&f, &ids), 0x10000);
 		id = (uint16_t)(id + 1 + roce_prng_below(&prng, 60));
 		assert_true(check_id(&f, &ids, 0, id));
 	}
 	while (id < 1000 || id > 65000)
 		assert_true(check_id(&f, &ids, 0, id = (uint16_t)(id + 50)));
 	assert_int_equal(count_believed(&f, &ids), 128 + 129);
+}
+
+/* Only the price depends on the guess, so it is looked at in the state. */
+static void check__next_guess_follows_the_sender(void **state)
+{
+	struct roce_prng prng = {8};
+	struct roce_icrc_id_state ids = {0};
+	static struct frame f;
+
+	(void)state;
+	make_frame(&f, &prng, true, 32);
+	assert_true(check_id(&f, &ids, 0, 30000));
+	assert_false(ids.is_counter);
+	assert_true(check_id(&f, &ids, 0, 30001));
+	assert_true(ids.is_counter);
+	/* A step of more than one says nothing; an index that fits does. */
+	assert_true(check_id(&f, &ids, 0, 30011));
+	assert_true(ids.is_counter);
+	assert_true(check_id(&f, &ids, 5, 5));
+	assert_false(ids.is_counter);
+	assert_true(check_id(&f, &ids, 6, 6));
+	assert_false(ids.is_counter);
 }
 
 static void check__erratic_sender_loses_few(void **state)
@@ -415,6 +439,7 @@ int main(void)
 		cmocka_unit_test(check__v6_needs_no_state),
 		cmocka_unit_test(check__regular_sender_is_held),
 		cmocka_unit_test(check__counting_sender_is_held),
+		cmocka_unit_test(check__next_guess_follows_the_sender),
 		cmocka_unit_test(check__erratic_sender_loses_few),
 		cmocka_unit_test(check__damage_rarely_passes),
 	};
