@@ -5,6 +5,7 @@
 #include "base/timer_heap.h"
 
 #include "base/assert.h"
+#include "base/marks.h"
 
 static void place(struct roce_timer_heap *heap, uint32_t index, struct roce_timer *timer)
 {
@@ -53,10 +54,12 @@ static void remove_timer(struct roce_timer_heap *heap, struct roce_timer *timer)
 	timer->deadline = ROCE_NEVER;
 	if (last == timer)
 		return;
-	if (index > 0 && last->deadline < heap->items[(index - 1) / 2]->deadline)
+	if (index > 0 && last->deadline < heap->items[(index - 1) / 2]->deadline) {
+		ROCE_MARK(timer_heap_last_rises);
 		sift_up(heap, index, last);
-	else
+	} else {
 		sift_down(heap, index, last);
+	}
 }
 
 void roce_timer_heap_set(struct roce_timer_heap *heap, struct roce_timer *timer, roce_ns_t deadline)

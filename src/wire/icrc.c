@@ -9,6 +9,7 @@
 #include "wire/icrc.h"
 
 #include "base/assert.h"
+#include "base/marks.h"
 
 #include <isa-l/crc.h>
 #include <string.h>
@@ -163,9 +164,11 @@ static bool judge_id(struct roce_icrc_id_state *ids, uint16_t index_in_batch, ui
 	} else {
 		if (ids->regular_count >= HOLD_AFTER_PACKETS << ids->lapses) {
 			if (!ids->has_refused) {
+				ROCE_MARK(icrc_id_refused);
 				ids->has_refused = true;
 				return false;
 			}
+			ROCE_MARK(icrc_id_lapse);
 			if (ids->lapses < LAPSES_MAX)
 				ids->lapses++;
 		}
@@ -193,7 +196,12 @@ bool roce_icrc_check(const struct roce_icrc_flow *f, struct roce_icrc_id_state *
 		return roce_icrc_compute(f, 0, bth, len) == found;
 	guess = ids->is_counter ? (uint16_t)(ids->last_id + 1) : index_in_batch;
 	delta = roce_icrc_compute(f, guess, bth, len) ^ found;
-	if (delta != 0 && !roce_icrc_recover_id(delta, len, &id_xor))
-		return false;
+	if (delta != 0) {
+		if (!roce_icrc_recover_id(delta, len, &id_xor)) {
+			ROCE_MARK(icrc_damaged);
+			return false;
+		}
+		ROCE_MARK(icrc_id_solved);
+	}
 	return judge_id(ids, index_in_batch, guess ^ id_xor);
 }

@@ -5,7 +5,7 @@
 #   check.sh quick   format and layers, then the release tests labelled unit, vector or tidy
 #   check.sh all     format, then all tests in debug (ASan, UBSan) and in release
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
 
 passed=0
 failed=0
@@ -49,6 +49,14 @@ run_tests() { # BUILD_DIR CTEST_ARGUMENT...
 	skipped=$((skipped + left))
 }
 
+check_marks() { # every ROCE_MARK was hit by the debug tests
+	if tools/dev/marks.py build-debug; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+	fi
+}
+
 case ${1:-} in
 quick)
 	check_format
@@ -56,7 +64,9 @@ quick)
 	;;
 all)
 	check_format
+	tools/dev/marks.py --forget build-debug
 	run_tests build-debug
+	check_marks
 	run_tests build
 	;;
 *)
