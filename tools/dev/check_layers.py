@@ -208,8 +208,7 @@ def check_text(path, text, report):
 
 def check_map(root, files, report):
     """Words of ARCHITECTURE.md that look like files, in backticks or in drawings."""
-    path = os.path.join(root, MAP)
-    if not os.path.exists(path):
+    if MAP not in files:
         return
     known = set(files)
     names = {os.path.basename(f) for f in files}
@@ -218,7 +217,7 @@ def check_map(root, files, report):
     token = re.compile(r"(?<![\w/.<*-])((?:[\w.-]+/)*[\w-]+\.(?:c|h|py|sh|md|json|cmake|txt|def|map)"
                        r"|(?:src|tests|tools|bench|include|cmake)/(?:[\w.-]+/)*)"
                        r"(?![\w*])(?::(\w+))?")
-    with open(path, encoding="utf-8") as f:
+    with open(os.path.join(root, MAP), encoding="utf-8") as f:
         lines = f.read().split("\n")
     for number, line in enumerate(lines, 1):
         for match in token.finditer(line):
