@@ -263,6 +263,7 @@ def measure(args, place):
 
 def main():
     args = arguments()
+    topology.enter_user_namespace()
     facts = machine(args)
     print("\n".join(f"{key:<10}{value}" for key, value in facts.items()) + "\n")
     with topology.Pair(args.mtu) as place:

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The main job in a minute: unmodified verbs programs, two processes, over the device of lo and then
-between two network namespaces, beside TCP on the same path. `make demo` runs it; it changes nothing
-on the machine."""
+"""The main job in a minute: unmodified verbs programs, two processes, over the device of lo and
+then between two network namespaces, beside TCP on the same path. `make demo` runs it; it changes
+nothing on the machine."""
 import os
 import re
 import sys
@@ -120,6 +120,7 @@ def show(title, place):
 
 
 def main():
+    topology.enter_user_namespace()
     show_devices()
     if topology.may_make_namespaces():
         with topology.Loopback() as place:

@@ -61,7 +61,7 @@ class Process:
         return self.status
 
     def wait(self, timeout, on_wait=None):
-        """Exit status; kills it and raises Timeout when it runs longer. on_wait: called at times."""
+        """Exit status; one that runs longer is killed: Timeout. on_wait is called now and then."""
         deadline = time.monotonic() + timeout
         while self.poll() is None:
             left = deadline - time.monotonic()

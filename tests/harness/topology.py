@@ -21,8 +21,23 @@ kernel allows that; may_make_namespaces() says whether any of it works.
     Host              the namespace of the script itself, over lo
 """
 import os
+import sys
 
 from . import process
+
+
+def enter_user_namespace():
+    """Without root: starts this script anew as root of a user namespace, where the kernel allows
+    that; its network stays what it was. Returns where nothing is to be done."""
+    if os.geteuid() == 0 or process.run(["unshare", "--map-root-user", "true"])[0] != 0:
+        return
+    os.execvp("unshare", ["unshare", "--map-root-user", sys.executable, *sys.argv])
+
+
+def may_change_user():
+    """Whether other user ids exist here: not without root, nor in a user namespace of one id."""
+    with open("/proc/self/uid_map", encoding="ascii") as f:
+        return os.geteuid() == 0 and int(f.read().split()[2]) > 65534
 
 
 class Namespace:

@@ -68,12 +68,15 @@ class Capture:
 
 
 def check_dissection(capture):
-    packets = capture.read("frame.protocols", "infiniband.bth.opcode", "_ws.malformed", "ip.flags.df")
-    for number, (protocols, opcode, malformed, _) in enumerate(packets, 1):
+    packets = capture.read("frame.protocols", "infiniband.bth.opcode", "_ws.malformed",
+                           "ip.version", "ip.flags.df")
+    for number, (protocols, opcode, malformed, version, df) in enumerate(packets, 1):
         if "infiniband" not in protocols or not opcode:
             raise Failed(f"packet {number} is not dissected as RRoCE: {protocols}")
         if malformed:
             raise Failed(f"packet {number}, opcode {opcode}: malformed")
+        if version == "4" and df not in ("1", "True"):
+            raise Failed(f"packet {number}, opcode {opcode}: may be fragmented")
     return len(packets)
 
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ibv_devices and ibv_devinfo -v: the device is there for root, for nobody, and in a user namespace."""
-import os
+"""ibv_devices and ibv_devinfo -v: the device is there for root, nobody, and in a user namespace."""
 import re
 
-from harness import pair, process
+from harness import pair, process, topology
 from harness.report import Failed, Skipped
 
 from rows import row
@@ -43,7 +42,7 @@ def as_root(ctx):
 
 @row("devinfo/nobody", "lo")
 def as_nobody(ctx):
-    if os.geteuid() != 0:
+    if not topology.may_change_user():
         raise Skipped("needs root to become nobody")
     status, _ = process.run([*pair.NOBODY, pair.UROCE, "version"])
     if status != 0:

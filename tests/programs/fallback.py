@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an older kernel lacks, taken away by environment: every program runs on each fallback too."""
+"""What an older kernel lacks, taken away by environment: programs run on each fallback too."""
 from harness import perftest
 
 from data import verbs_check

@@ -7,7 +7,7 @@ import shutil
 import struct
 import tempfile
 
-from harness import pair, process
+from harness import pair, process, topology
 from harness.report import Failed, Skipped
 
 from rows import row
@@ -88,7 +88,7 @@ def other_machine(_):
 
 @row("refusals/run/set-user-id")
 def set_user_id(_):
-    if os.geteuid() != 0:
+    if not topology.may_change_user():
         raise Skipped("needs root to make a set-user-ID program")
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
@@ -105,7 +105,7 @@ def set_user_id(_):
 
 @row("refusals/run/rpath", "lo")
 def rpath(ctx):
-    """Bound by RPATH to a directory with another libibverbs.so.1, and on our device all the same."""
+    """Bound by RPATH to a folder with another libibverbs.so.1, and on our device all the same."""
     system = next((p for p in ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
                                "/usr/lib64") if os.path.exists(p + "/libibverbs.so.1")), None)
     if not system:
@@ -138,7 +138,7 @@ def address_in_use(ctx):
 @row("refusals/other-user", "lo")
 def other_user(ctx):
     """A second user id on the same address."""
-    if os.geteuid() != 0:
+    if not topology.may_change_user():
         raise Skipped("needs root to become another user")
     port = pair.next_port()
     first = pair.start(ctx.topology.a, ["ibv_rc_pingpong", "-d", ctx.topology.device, "-g", 0,

@@ -86,6 +86,7 @@ def main():
         return 0
     if not os.access(pair.UROCE, os.X_OK):
         sys.exit(f"no {pair.UROCE}: run make first")
+    topology.enter_user_namespace()
     have_namespaces = topology.may_make_namespaces()
     print_drawings(chosen, have_namespaces)
     out = report.Report()

@@ -35,6 +35,7 @@ fi
 packages=$(missing "$@")
 [ -n "$packages" ] || exit 0
 
+# shellcheck disable=SC2086  # one word a package
 echo "setup: installing" $packages
 as_root apt-get -q update >/dev/null || echo "setup: apt-get update failed; trying the lists at hand" >&2
 log=$(mktemp)

@@ -1,0 +1,118 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tests of the checkers in this folder: a checker that never complains proves nothing.
+
+  selftest.py CAPTURES_FOLDER
+"""
+import glob
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from harness import perftest, process  # noqa: E402
+from harness.report import Failed  # noqa: E402
+
+import icrc_check  # noqa: E402
+import run  # noqa: E402
+
+CAPTURES = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+
+BANDWIDTH = """\
+ #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]
+ 2          1000             4.58               4.21               2.207
+ 4          1000             9.30               8.80               2.306
+"""
+
+
+class IcrcCheck(unittest.TestCase):
+    def test_captures_of_another_implementation_are_right(self):
+        total = 0
+        for path in glob.glob(os.path.join(CAPTURES, "*.pcap")):
+            count, wrong = icrc_check.check(path)
+            self.assertEqual(wrong, 0, path)
+            total += count
+        self.assertGreater(total, 20)
+
+    def test_each_covered_byte_counts(self):
+        path = next(p for p in glob.glob(os.path.join(CAPTURES, "*.pcap"))
+                    if icrc_check.check(p)[0])
+        packet, header = next(f for f in map(lambda x: icrc_check.roce_packet(*x),
+                                             icrc_check.frames(path)) if f)
+        masked = {1, 8, 10, 11} if header == 20 else {0, 1, 2, 3, 7}  # 0: its low bits
+        masked |= {header + 6, header + 7, header + 12}
+        for at in range(len(packet) - 4):
+            changed = bytearray(packet)
+            changed[at] ^= 1
+            same = icrc_check.icrc(bytes(changed), header) == packet[-4:]
+            self.assertEqual(same, at in masked, f"byte {at}")
+
+    def test_no_pcap_file(self):
+        with tempfile.NamedTemporaryFile() as f:
+            f.write(b"no capture")
+            f.flush()
+            with self.assertRaises(ValueError):
+                icrc_check.check(f.name)
+
+
+class PerftestTable(unittest.TestCase):
+    def test_table(self):
+        rows = perftest.table(BANDWIDTH)
+        self.assertEqual([(r.bytes, r.iterations, r.average) for r in rows],
+                         [(2, 1000, 4.21), (4, 1000, 8.8)])
+        perftest.expect_sizes(rows, [2, 4])
+
+    def test_a_missing_size_fails(self):
+        with self.assertRaises(Failed):
+            perftest.expect_sizes(perftest.table(BANDWIDTH), [2, 4, 8])
+
+    def test_a_figure_of_zero_fails(self):
+        with self.assertRaises(Failed):
+            perftest.expect_sizes(perftest.table(BANDWIDTH.replace("8.80", "0.00")), [2, 4])
+
+    def test_complaints(self):
+        for line in ("Completion with error at client", "Couldn't post send", "Failed status 12"):
+            self.assertTrue(perftest.COMPLAINTS.search(line))
+        self.assertFalse(perftest.COMPLAINTS.search(BANDWIDTH))
+
+
+class Children(unittest.TestCase):
+    def test_time_limit(self):
+        p = process.Process(["sleep", "60"])
+        with self.assertRaises(process.Timeout):
+            p.wait(0.2)
+        self.assertIsNotNone(p.poll())
+
+    def test_status_and_output(self):
+        self.assertEqual(process.run(["sh", "-c", "echo out; echo err >&2; exit 3"]),
+                         (3, "out\nerr\n"))
+
+    def test_children_go_with_the_script(self):
+        script = ("import sys; sys.path.insert(0, %r)\n"
+                  "from harness import process\n"
+                  "import os, signal\n"
+                  "print(process.Process(['sleep', '60']).pid, flush=True)\n"
+                  "os.kill(os.getpid(), signal.SIGKILL)\n" % sys.path[0])
+        _, output = process.run([sys.executable, "-c", script])
+        child = int(output)
+
+        def is_gone():
+            try:
+                with open(f"/proc/{child}/stat", encoding="ascii") as f:
+                    return f.read().rsplit(")", 1)[1].split()[0] == "Z"
+            except OSError:
+                return True
+        process.wait_until(is_gone, 5, "the child to go")
+
+
+class Rows(unittest.TestCase):
+    def test_names_differ(self):
+        names = [row.name for row in run.rows.ROWS]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertGreater(len(names), 100)
+
+
+if __name__ == "__main__":
+    unittest.main(warnings="ignore")
