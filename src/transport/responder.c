@@ -164,15 +164,18 @@ static enum roce_verdict check_length(struct request *rq)
 		fits = len <= qp->mtu;
 		break;
 	}
+	/* PadCnt fills the payload up to a multiple of 4, no more; READs and atomics carry none. */
+	if (rq->pkt->hdr.pad_count != (-len & 3) || (len && !rq->info->has_payload))
+		fits = false;
 	if (rq->info->operation == ROCE_OPERATION_WRITE && fits) {
 		uint64_t left = is_start(rq) ? rq->pkt->hdr.dma_len : qp->resp.write_left;
 
 		fits = left <= MESSAGE_BYTES_MAX && (is_end(rq) ? len == left : len < left);
 	}
 	if (rq->info->operation == ROCE_OPERATION_READ_REQUEST)
-		fits = len == 0 && rq->pkt->hdr.dma_len <= MESSAGE_BYTES_MAX;
-	if (rq->info->operation == ROCE_OPERATION_SEND && fits)
-		fits = qp->resp.received + len <= MESSAGE_BYTES_MAX || is_start(rq);
+		fits = fits && rq->pkt->hdr.dma_len <= MESSAGE_BYTES_MAX;
+	if (rq->info->operation == ROCE_OPERATION_SEND && !is_start(rq))
+		fits = fits && qp->resp.received + len <= MESSAGE_BYTES_MAX;
 	if (!fits)
 		return refuse_invalid(rq, ROCE_RX_BAD_LENGTH);
 	if (is_atomic(rq) && (rq->pkt->hdr.va & 7))
