@@ -85,14 +85,14 @@ static int set_loopback_segmentation(bool on)
 			     4 * sizeof(struct ethtool_set_features_block)];
 	} set = {.features = {.cmd = ETHTOOL_SFEATURES}};
 
-	struct {
+	union {
 		struct ethtool_sset_info info;
-		uint32_t count;
+		uint32_t words[5]; /* the count stands behind the structure */
 	} size = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1u << ETH_SS_FEATURES}};
 
-	if (call_ethtool(&size) < 0 || size.count > 128)
+	if (call_ethtool(&size) < 0 || size.words[4] > 128)
 		return -1;
-	names.strings.len = size.count;
+	names.strings.len = size.words[4];
 	if (call_ethtool(&names) < 0)
 		return -1;
 	set.features.size = (names.strings.len + 31) / 32;
