@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The objects behind the pointers that libibverbs hands out: the public struct of verbs.h first,
+ * our object behind it, so each conversion is a cast. Nothing in this folder decides anything: it
+ * converts types and error styles, and the objects of src/verbs do the work.
+ *
+ * Two error styles exist in the interface: functions that return a pointer give NULL and set errno,
+ * functions that return an int give a positive errno (a few older ones -1 and errno).
+ */
+#ifndef ROCE_COMPAT_LIBIBVERBS_COMPAT_H
+#define ROCE_COMPAT_LIBIBVERBS_COMPAT_H
+
+#include "verbs/av.h"
+#include "verbs/cq_verbs.h"
+#include "verbs/mr_verbs.h"
+#include "verbs/pd.h"
+#include "verbs/qp_verbs.h"
+
+#include <infiniband/verbs.h>
+#include <net/if.h>
+
+/* Provider libraries that a program drags in look for their own operations pointer just behind
+ * struct ibv_device; they must find zeros there. */
+#define COMPAT_PROVIDER_ROOM 256
+
+struct compat_device {
+	struct ibv_device dev;
+	uint8_t provider_room[COMPAT_PROVIDER_ROOM];
+	struct roce_list link; /* every device that was ever listed; they are never freed */
+	char netdev[IF_NAMESIZE];
+	uint32_t ifindex;
+	uint32_t index; /* of the uverbs name */
+	uint64_t guid_be;
+};
+
+struct compat_context {
+	struct verbs_context vctx;
+	struct roce_context ctx;
+};
+
+struct compat_pd {
+	struct ibv_pd pd;
+	struct roce_pd rpd;
+};
+
+struct compat_mr {
+	struct ibv_mr mr;
+	struct roce_verbs_mr vmr;
+};
+
+struct compat_channel {
+	struct ibv_comp_channel channel;
+	struct roce_comp_channel rchannel;
+};
+
+struct compat_cq {
+	struct ibv_cq_ex ex;
+	struct roce_verbs_cq vcq;
+	struct roce_cqe current; /* of start_poll and next_poll */
+};
+
+struct compat_wr_stage;
+
+struct compat_qp {
+	struct ibv_qp_ex ex;
+	struct roce_verbs_qp vqp;
+	struct compat_wr_stage *stage; /* only with send_ops_flags */
+	bool is_sig_all;
+};
+
+struct compat_ah {
+	struct ibv_ah ah;
+	struct roce_ah rah;
+};
+
+static inline struct compat_device *compat_device_of(struct ibv_device *device)
+{
+	return roce_container_of(device, struct compat_device, dev);
+}
+
+static inline struct compat_context *compat_context_of(struct ibv_context *context)
+{
+	return roce_container_of(context, struct compat_context, vctx.context);
+}
+
+static inline struct roce_context *compat_roce_of(struct ibv_context *context)
+{
+	return &compat_context_of(context)->ctx;
+}
+
+static inline struct compat_pd *compat_pd_of(struct ibv_pd *pd)
+{
+	return roce_container_of(pd, struct compat_pd, pd);
+}
+
+static inline struct compat_mr *compat_mr_of(struct ibv_mr *mr)
+{
+	return roce_container_of(mr, struct compat_mr, mr);
+}
+
+static inline struct compat_channel *compat_channel_of(struct ibv_comp_channel *channel)
+{
+	return roce_container_of(channel, struct compat_channel, channel);
+}
+
+static inline struct compat_cq *compat_cq_of(struct ibv_cq *cq)
+{
+	return (struct compat_cq *)
+		cq; /* struct ibv_cq_ex begins with the fields of struct ibv_cq */
+}
+
+static inline struct compat_qp *compat_qp_of(struct ibv_qp *qp)
+{
+	return roce_container_of(qp, struct compat_qp, ex.qp_base);
+}
+
+static inline struct compat_ah *compat_ah_of(struct ibv_ah *ah)
+{
+	return roce_container_of(ah, struct compat_ah, ah);
+}
+
+/* The latest device of this name that was listed, or NULL. */
+struct compat_device *compat_device_find(const char *name);
+
+/* NULL with errno set to -err. */
+void *compat_null(int err);
+/* -1 with errno set to -err. */
+int compat_minus_one(int err);
+
+/* A number for the `handle` fields: never 0, different for every object. */
+uint32_t compat_next_handle(void);
+
+/* In a forked child the parent's objects answer with this errno. */
+#define COMPAT_FORKED EIO
+
+/* ---- parts that the context's tables point at ---- */
+
+void compat_fill_ops(struct compat_context *cc);
+
+int compat_query_device_ex(struct ibv_context *context,
+			   const struct ibv_query_device_ex_input *input,
+			   struct ibv_device_attr_ex *attr, size_t attr_size);
+int compat_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr,
+		      size_t attr_len);
+int compat_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index,
+			  unsigned int *type);
+int compat_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
+int compat_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+		     struct ibv_sge *sg_list, uint32_t num_sge);
+struct ibv_cq_ex *compat_create_cq_ex(struct ibv_context *context,
+				      struct ibv_cq_init_attr_ex *attr);
+int compat_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
+int compat_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+void compat_fill_cq_ex(struct compat_cq *cc);
+struct ibv_qp *compat_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+int compat_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
+int compat_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+/* Gives the QP the functions behind ibv_wr_*. 0 or -ENOMEM. */
+int compat_qp_ex_init(struct compat_qp *cqp, uint64_t send_ops_flags);
+void compat_qp_ex_fini(struct compat_qp *cqp);
+
+void compat_av_from_ah_attr(struct roce_av *av, const struct ibv_ah_attr *attr);
+
+/* ---- the exported functions that a macro of verbs.h hides ---- */
+
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Opening and closing a device. The engine gives one struct roce_device for each network device,
+ * shared by all contexts of the process.
+ */
+#include "compat/libibverbs/compat.h"
+
+#include "engine/engine.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define COMP_VECTORS_MAX 64
+
+static int count_comp_vectors(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus < 1 ? 1 : cpus > COMP_VECTORS_MAX ? COMP_VECTORS_MAX : (int)cpus;
+}
+
+static int open_context(struct compat_context *cc, struct compat_device *cdev)
+{
+	struct ibv_context *context = &cc->vctx.context;
+	struct roce_device *dev;
+	int err;
+
+	/* Programs duplicate and poll this descriptor, but only a kernel device could read it. */
+	context->cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (context->cmd_fd < 0)
+		return -errno;
+	err = roce_engine_open(cdev->ifindex, &dev);
+	if (err)
+		goto close_cmd;
+	err = roce_context_init(&cc->ctx, dev, cc);
+	if (err)
+		goto close_engine;
+	context->device = &cdev->dev;
+	context->async_fd = cc->ctx.async.fd;
+	context->num_comp_vectors = count_comp_vectors();
+	pthread_mutex_init(&context->mutex, NULL);
+	compat_fill_ops(cc);
+	return 0;
+
+close_engine:
+	roce_engine_close(dev);
+close_cmd:
+	close(context->cmd_fd);
+	return err;
+}
+
+struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct compat_context *cc = calloc(1, sizeof(*cc));
+	int err;
+
+	if (!cc)
+		return compat_null(-ENOMEM);
+	err = open_context(cc, compat_device_of(device));
+	if (err) {
+		free(cc);
+		return compat_null(err);
+	}
+	return &cc->vctx.context;
+}
+
+/* A forked child leaves everything as it is: the context is its parent's. */
+int ibv_close_device(struct ibv_context *context)
+{
+	struct compat_context *cc = compat_context_of(context);
+	struct roce_device *dev = cc->ctx.dev;
+
+	if (roce_context_is_forked(&cc->ctx))
+		return 0;
+	roce_context_fini(&cc->ctx);
+	roce_engine_close(dev);
+	close(context->cmd_fd);
+	pthread_mutex_destroy(&context->mutex);
+	free(cc);
+	return 0;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The list of devices: one for each usable network device of the caller's network namespace. A
+ * struct ibv_device is made when its network device is first seen and never freed, so pointers stay
+ * good after ibv_free_device_list() and the same device always has the same pointer.
+ *
+ * Listing asks netlink and touches no daemon, no socket on port 4791 and no other process.
+ */
+#include "compat/libibverbs/compat.h"
+
+#include "engine/netdev.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MAC_BYTES 6
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct roce_list known = {&known, &known};
+static uint32_t next_index;
+
+/* ---- GUID ---- */
+
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t length)
+{
+	const uint8_t *p = data;
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static bool is_zero_mac(const uint8_t *mac)
+{
+	static const uint8_t zero[MAC_BYTES];
+
+	return memcmp(mac, zero, sizeof(zero)) == 0;
+}
+
+/* EUI-64 of the MAC address. A device without one (loopback, tunnels) gets a number that depends on
+ * the host and the device's name; never 0, which would mean "none". */
+static uint64_t guid_of(const struct roce_netdev *nd)
+{
+	uint8_t eui[8];
+	uint64_t guid;
+
+	if (is_zero_mac(nd->mac)) {
+		char host[256] = "";
+		uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+		gethostname(host, sizeof(host) - 1);
+		hash = hash_bytes(hash, host, strlen(host));
+		hash = hash_bytes(hash, nd->name, strlen(nd->name));
+		memcpy(eui, &hash, sizeof(eui));
+		eui[0] = 0x02; /* locally administered */
+	} else {
+		eui[0] = nd->mac[0] ^ 0x02;
+		eui[1] = nd->mac[1];
+		eui[2] = nd->mac[2];
+		eui[3] = 0xff;
+		eui[4] = 0xfe;
+		eui[5] = nd->mac[3];
+		eui[6] = nd->mac[4];
+		eui[7] = nd->mac[5];
+	}
+	memcpy(&guid, eui, sizeof(guid));
+	return guid;
+}
+
+/* ---- devices ---- */
+
+static struct compat_device *find_device(const struct roce_netdev *nd, const char *name)
+{
+	struct roce_list *pos;
+
+	roce_list_for_each (pos, &known) {
+		struct compat_device *dev = roce_container_of(pos, struct compat_device, link);
+
+		if (dev->ifindex == nd->ifindex && strcmp(dev->netdev, nd->name) == 0 &&
+		    strcmp(dev->dev.name, name) == 0)
+			return dev;
+	}
+	return NULL;
+}
+
+static struct compat_device *make_device(const struct roce_netdev *nd, const char *name)
+{
+	struct compat_device *dev = calloc(1, sizeof(*dev));
+
+	if (!dev)
+		return NULL;
+	dev->index = next_index++;
+	dev->ifindex = nd->ifindex;
+	dev->dev.node_type = IBV_NODE_CA;
+	dev->dev.transport_type = IBV_TRANSPORT_IB;
+	snprintf(dev->netdev, sizeof(dev->netdev), "%s", nd->name);
+	snprintf(dev->dev.name, sizeof(dev->dev.name), "%s", name);
+	snprintf(dev->dev.dev_name, sizeof(dev->dev.dev_name), "uverbs%u", dev->index);
+	snprintf(dev->dev.dev_path, sizeof(dev->dev.dev_path), "/sys/class/infiniband_verbs/%s",
+		 dev->dev.dev_name);
+	snprintf(dev->dev.ibdev_path, sizeof(dev->dev.ibdev_path), "/sys/class/infiniband/%s",
+		 dev->dev.name);
+	roce_list_add_tail(&known, &dev->link);
+	return dev;
+}
+
+static struct compat_device *get_device(const struct roce_netdev *nd)
+{
+	char name[ROCE_DEVICE_NAME_MAX];
+	struct compat_device *dev;
+
+	roce_netdev_device_name(nd->name, name);
+	dev = find_device(nd, name);
+	if (!dev)
+		dev = make_device(nd, name);
+	if (dev)
+		dev->guid_be = guid_of(nd);
+	return dev;
+}
+
+static int read_netdevs(struct roce_netdev **out, uint32_t *out_count)
+{
+	struct roce_netdev_source *src;
+	int err = roce_netdev_source_open(&src);
+
+	if (err)
+		return err;
+	err = roce_netdev_list(src, out, out_count);
+	roce_netdev_source_close(src);
+	return err;
+}
+
+struct ibv_device **ibv_get_device_list(int *num_devices)
+{
+	struct roce_netdev *netdevs = NULL;
+	struct ibv_device **list = NULL;
+	uint32_t count = 0;
+	int err;
+
+	if (num_devices)
+		*num_devices = 0;
+	pthread_mutex_lock(&list_lock);
+	err = read_netdevs(&netdevs, &count);
+	if (!err) {
+		list = calloc((size_t)count + 1, sizeof(struct ibv_device *));
+		err = list ? 0 : -ENOMEM;
+	}
+	for (uint32_t i = 0; i < count && !err; i++) {
+		struct compat_device *dev = get_device(&netdevs[i]);
+
+		if (dev)
+			list[i] = &dev->dev;
+		else
+			err = -ENOMEM;
+	}
+	pthread_mutex_unlock(&list_lock);
+	free(netdevs);
+	if (err) {
+		free(list);
+		return compat_null(err);
+	}
+	if (num_devices)
+		*num_devices = (int)count;
+	return list;
+}
+
+void ibv_free_device_list(struct ibv_device **list)
+{
+	free(list);
+}
+
+struct compat_device *compat_device_find(const char *name)
+{
+	struct compat_device *found = NULL;
+	struct roce_list *pos;
+
+	pthread_mutex_lock(&list_lock);
+	roce_list_for_each (pos, &known) {
+		struct compat_device *dev = roce_container_of(pos, struct compat_device, link);
+
+		if (strcmp(dev->dev.name, name) == 0)
+			found = dev;
+	}
+	pthread_mutex_unlock(&list_lock);
+	return found;
+}
+
+const char *ibv_get_device_name(struct ibv_device *device)
+{
+	return device->name;
+}
+
+__be64 ibv_get_device_guid(struct ibv_device *device)
+{
+	return compat_device_of(device)->guid_be;
+}
+
+int ibv_get_device_index(struct ibv_device *device)
+{
+	return (int)compat_device_of(device)->index;
+}

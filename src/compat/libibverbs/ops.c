@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The tables through which the inline functions of verbs.h reach us. A member of struct
+ * verbs_context that stays NULL makes its inline answer EOPNOTSUPP; members that the inlines call
+ * unchecked, and all of struct ibv_context_ops, get a function in any case.
+ */
+#include "compat/libibverbs/compat.h"
+
+static struct ibv_mw *alloc_mw_unsupported(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	(void)pd;
+	(void)type;
+	return compat_null(-EOPNOTSUPP);
+}
+
+static int bind_mw_unsupported(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	(void)qp;
+	(void)mw;
+	(void)bind;
+	return EOPNOTSUPP;
+}
+
+static int dealloc_mw_unsupported(struct ibv_mw *mw)
+{
+	(void)mw;
+	return EOPNOTSUPP;
+}
+
+static int post_srq_recv_unsupported(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+				     struct ibv_recv_wr **bad_wr)
+{
+	(void)srq;
+	*bad_wr = wr;
+	return EOPNOTSUPP;
+}
+
+static int close_xrcd_unsupported(struct ibv_xrcd *xrcd)
+{
+	(void)xrcd;
+	return EOPNOTSUPP;
+}
+
+void compat_fill_ops(struct compat_context *cc)
+{
+	struct verbs_context *vctx = &cc->vctx;
+	struct ibv_context_ops *ops = &vctx->context.ops;
+
+	vctx->sz = sizeof(*vctx);
+	vctx->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+	vctx->query_port = compat_query_port;
+	vctx->query_device_ex = compat_query_device_ex;
+	vctx->query_rt_values = compat_query_rt_values;
+	vctx->advise_mr = compat_advise_mr;
+	vctx->create_cq_ex = compat_create_cq_ex;
+	vctx->create_qp_ex = compat_create_qp_ex;
+	vctx->close_xrcd = close_xrcd_unsupported;
+
+	ops->_compat_query_device = ibv_query_device;
+	ops->_compat_query_port = ibv_query_port;
+	ops->alloc_mw = alloc_mw_unsupported;
+	ops->bind_mw = bind_mw_unsupported;
+	ops->dealloc_mw = dealloc_mw_unsupported;
+	ops->poll_cq = compat_poll_cq;
+	ops->req_notify_cq = compat_req_notify_cq;
+	ops->post_srq_recv = post_srq_recv_unsupported;
+	ops->post_send = compat_post_send;
+	ops->post_recv = compat_post_recv;
+}

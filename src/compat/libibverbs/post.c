@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Posting lists of work requests. Each request is converted on the stack and handed to the
+ * transport at once, all under one lock; the first that is refused stops the list and is named
+ * through bad_wr. What was posted before it stays posted and is sent.
+ */
+#include "compat/libibverbs/compat.h"
+
+#define SEND_FLAGS_KNOWN \
+	((unsigned int)(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE))
+
+/* A scatter/gather list is passed on as it is. */
+_Static_assert(sizeof(struct ibv_sge) == sizeof(struct roce_sge), "sge size");
+_Static_assert(offsetof(struct ibv_sge, addr) == offsetof(struct roce_sge, addr), "sge.addr");
+_Static_assert(offsetof(struct ibv_sge, length) == offsetof(struct roce_sge, length), "sge.length");
+_Static_assert(offsetof(struct ibv_sge, lkey) == offsetof(struct roce_sge, lkey), "sge.lkey");
+
+static enum roce_post_result post_one(struct roce_qp *qp, const struct ibv_send_wr *wr,
+				      roce_ns_t now)
+{
+	struct roce_send_wr out = {
+		.wr_id = wr->wr_id,
+		.sge = (const struct roce_sge *)wr->sg_list,
+		.sge_count = (uint32_t)wr->num_sge,
+		.opcode = (uint8_t)wr->opcode,
+		.flags = (uint8_t)wr->send_flags,
+		.imm_be = wr->imm_data,
+	};
+
+	if ((wr->send_flags & ~SEND_FLAGS_KNOWN) || (unsigned int)wr->opcode > 0xff)
+		return ROCE_POST_BAD_OPCODE;
+	if (wr->num_sge < 0)
+		return ROCE_POST_TOO_MANY_SGE;
+	if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		out.remote_addr = wr->wr.atomic.remote_addr;
+		out.rkey = wr->wr.atomic.rkey;
+		out.compare_add = wr->wr.atomic.compare_add;
+		out.swap = wr->wr.atomic.swap;
+	} else {
+		out.remote_addr = wr->wr.rdma.remote_addr;
+		out.rkey = wr->wr.rdma.rkey;
+	}
+	return roce_post_send(qp, &out, now);
+}
+
+int compat_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	struct roce_verbs_qp *vqp = &compat_qp_of(qp)->vqp;
+	enum roce_post_result result = ROCE_POST_OK;
+	roce_ns_t now;
+
+	if (roce_context_is_forked(vqp->ctx)) {
+		*bad_wr = wr;
+		return COMPAT_FORKED;
+	}
+	now = roce_verbs_qp_lock(vqp);
+	for (; wr; wr = wr->next) {
+		result = post_one(&vqp->qp, wr, now);
+		if (result != ROCE_POST_OK)
+			break;
+	}
+	roce_verbs_qp_unlock_send(vqp);
+	if (result == ROCE_POST_OK)
+		return 0;
+	*bad_wr = wr;
+	return roce_verbs_qp_refuse_post(vqp, "post_send", result, (uint32_t)wr->opcode,
+					 wr->num_sge);
+}
+
+int compat_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct roce_verbs_qp *vqp = &compat_qp_of(qp)->vqp;
+	enum roce_post_result result = ROCE_POST_OK;
+	roce_ns_t now;
+
+	if (roce_context_is_forked(vqp->ctx)) {
+		*bad_wr = wr;
+		return COMPAT_FORKED;
+	}
+	now = roce_verbs_qp_lock(vqp);
+	for (; wr; wr = wr->next) {
+		if (wr->num_sge < 0)
+			result = ROCE_POST_TOO_MANY_SGE;
+		else
+			result = roce_post_recv(&vqp->qp, wr->wr_id,
+						(const struct roce_sge *)wr->sg_list,
+						(uint32_t)wr->num_sge, now);
+		if (result != ROCE_POST_OK)
+			break;
+	}
+	roce_verbs_qp_unlock_recv(vqp);
+	if (result == ROCE_POST_OK)
+		return 0;
+	*bad_wr = wr;
+	return roce_verbs_qp_refuse_post(vqp, "post_recv", result, 0, wr->num_sge);
+}

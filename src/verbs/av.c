@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The checks on an address vector. On RoCE every destination is global: the GIDs are the IP
+ * addresses, so a missing GRH, an empty table entry or addresses of two families cannot work, and
+ * are refused here rather than found out by a time-out.
+ */
+#include "verbs/av.h"
+
+#include "verbs/limits.h"
+#include "verbs/refuse.h"
+
+#include <errno.h>
+
+int roce_av_resolve(struct roce_device *dev, const char *call, const struct roce_av *av,
+		    struct roce_path *out)
+{
+	struct roce_gid sgid;
+	uint32_t ifindex;
+
+	if (!av->is_global)
+		return roce_refuse(EINVAL, "%s: ah_attr.is_global is 0, RoCE needs a GRH", call);
+	if (av->port_num != 1)
+		return roce_refuse(EINVAL, "%s: ah_attr.port_num %u, the only port is 1", call,
+				   av->port_num);
+	if (av->sl > 7)
+		return roce_refuse(EINVAL, "%s: ah_attr.sl %u is above 7", call, av->sl);
+	if (roce_gid_is_zero(&av->dgid))
+		return roce_refuse(EINVAL, "%s: ah_attr.grh.dgid is zero", call);
+	if (dev->env->query_gid(dev->env_ctx, av->sgid_index, &sgid, &ifindex) != 0 ||
+	    roce_gid_is_zero(&sgid))
+		return roce_refuse(EINVAL,
+				   "%s: ah_attr.grh.sgid_index %u: GID index %u empty (no such "
+				   "IP address on the network device)",
+				   call, av->sgid_index, av->sgid_index);
+	if (roce_gid_is_v4(&sgid) != roce_gid_is_v4(&av->dgid))
+		return roce_refuse(
+			EINVAL,
+			"%s: ah_attr.grh: GID index %u is an IPv%d address, dgid an IPv%d "
+			"one",
+			call, av->sgid_index, roce_gid_is_v4(&sgid) ? 4 : 6,
+			roce_gid_is_v4(&av->dgid) ? 4 : 6);
+	*out = (struct roce_path){
+		.sgid = sgid,
+		.dgid = av->dgid,
+		.flow_label = av->flow_label & 0xfffffu,
+		.pkey = ROCE_PKEY_DEFAULT,
+		.traffic_class = av->traffic_class,
+		.hop_limit = av->hop_limit > 1 ? av->hop_limit : ROCE_HOP_LIMIT_DEFAULT,
+		.sl = av->sl,
+		.sgid_index = av->sgid_index,
+	};
+	return 0;
+}
+
+int roce_ah_init(struct roce_ah *ah, struct roce_context *ctx, struct roce_pd *pd,
+		 const struct roce_av *av)
+{
+	int err;
+
+	*ah = (struct roce_ah){.ctx = ctx, .pd = pd};
+	err = roce_av_resolve(ctx->dev, "create_ah", av, &ah->path);
+	if (err)
+		return err;
+	pthread_mutex_lock(&ctx->dev->lock);
+	pd->use_count++;
+	pthread_mutex_unlock(&ctx->dev->lock);
+	return 0;
+}
+
+void roce_ah_fini(struct roce_ah *ah)
+{
+	pthread_mutex_lock(&ah->ctx->dev->lock);
+	ah->pd->use_count--;
+	pthread_mutex_unlock(&ah->ctx->dev->lock);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Contexts of a device, and the way of asynchronous events from the transport to them. The fork
+ * generation counts how often this process image came out of fork(): a context of an older
+ * generation is a parent's.
+ */
+#include "verbs/context.h"
+
+#include "verbs/mr_verbs.h"
+#include "verbs/qp_verbs.h"
+
+static uint32_t fork_generation;
+
+static void on_fork_child(void)
+{
+	fork_generation++;
+}
+
+static void watch_forks(void)
+{
+	/* Without memory for the handler a child just is not told apart. */
+	(void)pthread_atfork(NULL, NULL, on_fork_child);
+}
+
+int roce_context_init(struct roce_context *ctx, struct roce_device *dev, void *owner)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int err;
+
+	pthread_once(&once, watch_forks);
+	*ctx = (struct roce_context){.dev = dev, .fork_generation = fork_generation};
+	err = roce_event_queue_init(&ctx->async);
+	if (err)
+		return err;
+	roce_event_source_init(&ctx->port_events, ROCE_EVENT_OF_PORT, owner);
+	roce_list_init(&ctx->qps);
+	roce_list_init(&ctx->mrs);
+	pthread_mutex_lock(&dev->lock);
+	roce_list_add_tail(&dev->contexts, &ctx->link);
+	dev->context_count++;
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
+void roce_context_fini(struct roce_context *ctx)
+{
+	struct roce_device *dev = ctx->dev;
+	struct roce_list *pos;
+	struct roce_list *tmp;
+
+	pthread_mutex_lock(&dev->lock);
+	roce_list_for_each_safe (pos, tmp, &ctx->qps)
+		roce_verbs_qp_detach(roce_container_of(pos, struct roce_verbs_qp, link));
+	roce_list_for_each_safe (pos, tmp, &ctx->mrs)
+		roce_verbs_mr_detach(roce_container_of(pos, struct roce_verbs_mr, link));
+	roce_list_remove(&ctx->link);
+	dev->context_count--;
+	pthread_mutex_unlock(&dev->lock);
+	roce_event_queue_fini(&ctx->async);
+}
+
+bool roce_context_is_forked(const struct roce_context *ctx)
+{
+	return ctx->fork_generation != fork_generation;
+}
+
+void roce_device_port_event(struct roce_device *dev, uint32_t event_type)
+{
+	struct roce_list *pos;
+
+	roce_list_for_each (pos, &dev->contexts) {
+		struct roce_context *ctx = roce_container_of(pos, struct roce_context, link);
+
+		roce_event_queue_post(&ctx->async, &ctx->port_events, event_type);
+	}
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An open device as one user of it sees it: the asynchronous events, and the objects that must
+ * leave the transport when the context is closed under them.
+ *
+ * A context belongs to the process that opened it. In a forked child its calls are refused, and
+ * nothing of the shared state is touched: the parent's threads may have held any lock.
+ */
+#ifndef ROCE_VERBS_CONTEXT_H
+#define ROCE_VERBS_CONTEXT_H
+
+#include "verbs/device.h"
+#include "verbs/event_queue.h"
+
+struct roce_context {
+	struct roce_device *dev;
+	struct roce_list link; /* dev->contexts */
+	struct roce_event_queue async;
+	struct roce_event_source port_events;
+	struct roce_list qps; /* struct roce_verbs_qp */
+	struct roce_list mrs; /* struct roce_verbs_mr */
+	uint32_t fork_generation;
+};
+
+/* `owner` is what async events of the port name. 0 or -errno. */
+int roce_context_init(struct roce_context *ctx, struct roce_device *dev, void *owner);
+
+/* Queue pairs and regions that are still there leave the transport; their storage stays with the
+ * program, which may still hold pointers to it. */
+void roce_context_fini(struct roce_context *ctx);
+
+/* Are we in a child of the process that opened it? */
+bool roce_context_is_forked(const struct roce_context *ctx);
+
+#endif

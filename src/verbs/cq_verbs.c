@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Completion queues: storage, polling, arming, and the events that arming leads to. Polling is the
+ * program's main way to drive the engine, so an empty queue is looked at again after one round of
+ * progress.
+ */
+#include "verbs/cq_verbs.h"
+
+#include "verbs/limits.h"
+#include "verbs/refuse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static uint32_t round_up_pow2(uint32_t n)
+{
+	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
+}
+
+/* ---- channels ---- */
+
+int roce_comp_channel_init(struct roce_comp_channel *channel, struct roce_context *ctx)
+{
+	*channel = (struct roce_comp_channel){.ctx = ctx};
+	return roce_event_queue_init(&channel->events);
+}
+
+int roce_comp_channel_fini(struct roce_comp_channel *channel)
+{
+	struct roce_device *dev = channel->ctx->dev;
+	uint32_t users;
+
+	pthread_mutex_lock(&dev->lock);
+	users = channel->cq_count;
+	pthread_mutex_unlock(&dev->lock);
+	if (users)
+		return roce_refuse(EBUSY, "destroy_comp_channel: %u completion queues use it",
+				   users);
+	roce_event_queue_fini(&channel->events);
+	return 0;
+}
+
+int roce_comp_channel_get(struct roce_comp_channel *channel, struct roce_verbs_cq **out_cq)
+{
+	struct roce_device *dev = channel->ctx->dev;
+	struct roce_event_source *src;
+	uint32_t type;
+	int err;
+
+	/* We may block: from here on the progress thread has to look at the network. */
+	pthread_mutex_lock(&dev->lock);
+	dev->env->arm(dev->env_ctx);
+	pthread_mutex_unlock(&dev->lock);
+	err = roce_event_queue_get(&channel->events, &src, &type);
+	if (err)
+		return err;
+	*out_cq = roce_container_of(src, struct roce_verbs_cq, comp_events);
+	return 0;
+}
+
+/* ---- queues ---- */
+
+static void on_comp_event(struct roce_cq *cq)
+{
+	struct roce_verbs_cq *vcq = cq->owner;
+
+	if (vcq->channel)
+		roce_event_queue_post(&vcq->channel->events, &vcq->comp_events, ROCE_EVENT_COUNTED);
+}
+
+void roce_verbs_cq_on_async_event(struct roce_verbs_cq *vcq, enum roce_async_event event)
+{
+	roce_event_queue_post(&vcq->ctx->async, &vcq->async_events, event);
+}
+
+static int check_depth(const char *call, uint32_t min_depth)
+{
+	if (min_depth == 0 || min_depth > ROCE_MAX_CQE)
+		return roce_refuse(EINVAL, "%s: cqe %u is not in 1..%u", call, min_depth,
+				   ROCE_MAX_CQE);
+	return 0;
+}
+
+int roce_verbs_cq_init(struct roce_verbs_cq *vcq, struct roce_context *ctx, uint32_t min_depth,
+		       struct roce_comp_channel *channel, void *owner)
+{
+	struct roce_device *dev = ctx->dev;
+	int err = check_depth("create_cq", min_depth);
+	uint32_t depth;
+	void *ring;
+
+	if (err)
+		return err;
+	depth = round_up_pow2(min_depth);
+	ring = calloc(1, roce_cq_bytes(depth));
+	if (!ring)
+		return -ENOMEM;
+	pthread_mutex_lock(&dev->lock);
+	if (dev->cq_count >= ROCE_MAX_CQ) {
+		pthread_mutex_unlock(&dev->lock);
+		free(ring);
+		return roce_refuse(ENOMEM, "create_cq: all %u queues are in use", ROCE_MAX_CQ);
+	}
+	dev->cq_count++;
+	if (channel)
+		channel->cq_count++;
+	pthread_mutex_unlock(&dev->lock);
+	*vcq = (struct roce_verbs_cq){.ctx = ctx, .channel = channel};
+	roce_cq_init(&vcq->cq, ring, depth, on_comp_event, vcq);
+	roce_event_source_init(&vcq->comp_events, ROCE_EVENT_OF_CQ, owner);
+	roce_event_source_init(&vcq->async_events, ROCE_EVENT_OF_CQ, owner);
+	return 0;
+}
+
+int roce_verbs_cq_fini(struct roce_verbs_cq *vcq)
+{
+	struct roce_device *dev = vcq->ctx->dev;
+
+	pthread_mutex_lock(&dev->lock);
+	if (vcq->qp_count) {
+		uint32_t users = vcq->qp_count;
+
+		pthread_mutex_unlock(&dev->lock);
+		return roce_refuse(EBUSY, "destroy_cq: %u work queues report to it", users);
+	}
+	/* No queue pair is left to write an entry, so no event is posted after this. */
+	dev->cq_count--;
+	pthread_mutex_unlock(&dev->lock);
+	if (vcq->channel)
+		roce_event_source_retire(&vcq->channel->events, &vcq->comp_events);
+	roce_event_source_retire(&vcq->ctx->async, &vcq->async_events);
+	pthread_mutex_lock(&dev->lock);
+	if (vcq->channel)
+		vcq->channel->cq_count--;
+	pthread_mutex_unlock(&dev->lock);
+	free(vcq->cq.ring);
+	vcq->cq.ring = NULL;
+	return 0;
+}
+
+int roce_verbs_cq_resize(struct roce_verbs_cq *vcq, uint32_t min_depth)
+{
+	struct roce_device *dev = vcq->ctx->dev;
+	struct roce_cq *cq = &vcq->cq;
+	int err = check_depth("resize_cq", min_depth);
+	struct roce_cqe *ring;
+	uint32_t depth;
+	uint32_t waiting;
+
+	if (err)
+		return err;
+	depth = round_up_pow2(min_depth);
+	ring = calloc(1, roce_cq_bytes(depth));
+	if (!ring)
+		return -ENOMEM;
+	pthread_mutex_lock(&dev->lock);
+	waiting = cq->tail - cq->head;
+	if (waiting > depth) {
+		pthread_mutex_unlock(&dev->lock);
+		free(ring);
+		return roce_refuse(EINVAL, "resize_cq: %u completions wait, cqe %u is too few",
+				   waiting, min_depth);
+	}
+	for (uint32_t i = cq->head; i != cq->tail; i++)
+		ring[i & (depth - 1)] = cq->ring[i & (cq->depth - 1)];
+	free(cq->ring);
+	cq->ring = ring;
+	cq->depth = depth;
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
+int roce_verbs_cq_poll(struct roce_verbs_cq *vcq, struct roce_cqe *out, uint32_t max)
+{
+	struct roce_device *dev = vcq->ctx->dev;
+	bool is_dead;
+	uint32_t n;
+
+	pthread_mutex_lock(&dev->lock);
+	n = roce_cq_poll(&vcq->cq, out, max);
+	if (!n && max) {
+		dev->env->progress(dev->env_ctx, true);
+		n = roce_cq_poll(&vcq->cq, out, max);
+	}
+	if (n)
+		dev->env->on_completions(dev->env_ctx);
+	is_dead = !n && vcq->cq.is_overrun;
+	pthread_mutex_unlock(&dev->lock);
+	return is_dead ? -EIO : (int)n;
+}
+
+void roce_verbs_cq_arm(struct roce_verbs_cq *vcq, bool solicited_only)
+{
+	struct roce_device *dev = vcq->ctx->dev;
+
+	pthread_mutex_lock(&dev->lock);
+	roce_cq_arm(&vcq->cq, solicited_only);
+	dev->env->arm(dev->env_ctx);
+	pthread_mutex_unlock(&dev->lock);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Protection domains. use_count is guarded by the device lock and kept by those who make and
+ * destroy the objects: regions, queue pairs, address handles.
+ */
+#include "verbs/pd.h"
+
+#include "verbs/refuse.h"
+
+#include <errno.h>
+
+void roce_pd_init(struct roce_pd *pd, uint32_t handle)
+{
+	*pd = (struct roce_pd){.handle = handle};
+}
+
+int roce_pd_fini(struct roce_context *ctx, struct roce_pd *pd)
+{
+	uint32_t users;
+
+	pthread_mutex_lock(&ctx->dev->lock);
+	users = pd->use_count;
+	pthread_mutex_unlock(&ctx->dev->lock);
+	if (users)
+		return roce_refuse(EBUSY, "dealloc_pd: %u objects still use the domain", users);
+	return 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Protection domains: which memory regions and windows a queue pair may name. A domain counts its
+ * objects and cannot go while there are any.
+ */
+#ifndef ROCE_VERBS_PD_H
+#define ROCE_VERBS_PD_H
+
+#include "verbs/context.h"
+
+void roce_pd_init(struct roce_pd *pd, uint32_t handle);
+/* -EBUSY while objects use it. */
+int roce_pd_fini(struct roce_context *ctx, struct roce_pd *pd);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Queue pairs as verbs see them: made with checked capabilities and an unguessable number, moved
+ * through their states with everything that a state needs outside the transport (the local address
+ * opened, the peer's entry held), and taken down again.
+ *
+ * Posting is in two steps so that a list of work requests is converted one by one under one lock:
+ * roce_verbs_qp_lock(), roce_post_send() or roce_post_recv() for each, roce_verbs_qp_unlock().
+ */
+#ifndef ROCE_VERBS_QP_VERBS_H
+#define ROCE_VERBS_QP_VERBS_H
+
+#include "verbs/av.h"
+#include "verbs/cq_verbs.h"
+#include "verbs/qpn_pool.h"
+
+struct roce_qp_caps {
+	uint32_t max_send_wr;
+	uint32_t max_recv_wr;
+	uint32_t max_send_sge;
+	uint32_t max_recv_sge;
+	uint32_t max_inline; /* bytes */
+};
+
+struct roce_qp_request {
+	uint8_t type; /* enum roce_qp_type */
+	bool sq_sig_all;
+	struct roce_pd *pd;
+	struct roce_verbs_cq *send_cq;
+	struct roce_verbs_cq *recv_cq;
+	struct roce_qp_caps caps;
+	void *owner; /* program-side object, found as events.owner */
+};
+
+struct roce_verbs_qp {
+	struct roce_qp qp;
+	struct roce_context *ctx;
+	struct roce_list link; /* ctx->qps; alone when detached */
+	struct roce_event_source events;
+	struct roce_verbs_cq *send_cq;
+	struct roce_verbs_cq *recv_cq;
+	struct roce_peer *peer; /* held while the QP has an address vector */
+	struct roce_gid local;	/* opened together with it */
+	void *storage;
+};
+
+/* Fills in qp.cfg with what was granted. -EINVAL: an argument; -EOPNOTSUPP: type; -ENOMEM; else
+ * what the environment says when it cannot give a receive slot. */
+int roce_verbs_qp_init(struct roce_verbs_qp *vqp, struct roce_context *ctx,
+		       const struct roce_qp_request *req);
+/* Its completions leave the CQs; waits until its events have been acknowledged. */
+void roce_verbs_qp_fini(struct roce_verbs_qp *vqp);
+
+/* `attr` without path and peer: those come from `av`, with ROCE_ATTR_AV. Nothing changes on
+ * failure. */
+int roce_verbs_qp_modify(struct roce_verbs_qp *vqp, const struct roce_qp_attr *attr, uint32_t mask,
+			 const struct roce_av *av);
+
+void roce_verbs_qp_query(struct roce_verbs_qp *vqp, struct roce_qp_attr *out_attr,
+			 bool *out_is_draining);
+
+/* Takes the device lock and the time; unlock makes the engine send what was posted. */
+static inline roce_ns_t roce_verbs_qp_lock(struct roce_verbs_qp *vqp)
+{
+	struct roce_device *dev = vqp->ctx->dev;
+
+	pthread_mutex_lock(&dev->lock);
+	return dev->env->now(dev->env_ctx);
+}
+
+static inline void roce_verbs_qp_unlock_send(struct roce_verbs_qp *vqp)
+{
+	struct roce_device *dev = vqp->ctx->dev;
+
+	dev->env->kick(dev->env_ctx);
+	pthread_mutex_unlock(&dev->lock);
+}
+
+static inline void roce_verbs_qp_unlock_recv(struct roce_verbs_qp *vqp)
+{
+	pthread_mutex_unlock(&vqp->ctx->dev->lock);
+}
+
+/* The errno (positive) of a refused post; names the reason when debugging is on. */
+int roce_verbs_qp_refuse_post(const struct roce_verbs_qp *vqp, const char *call,
+			      enum roce_post_result result, uint32_t opcode, int sge_count);
+
+void roce_verbs_qp_on_async_event(struct roce_verbs_qp *vqp, enum roce_async_event event);
+
+/* Out of the transport, address closed, peer released; device lock held. */
+void roce_verbs_qp_detach(struct roce_verbs_qp *vqp);
+
+/* Defined by device.c: the numbers in use. */
+struct roce_qpn_pool *roce_device_qpns(struct roce_device *dev);
+
+#endif
