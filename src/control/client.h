@@ -7,7 +7,8 @@
  *
  * Not thread-safe: the caller serialises the calls on one client (different clients may be used by
  * different threads at once). A forked child inherits nothing: its copies of the daemon connection
- * are closed by an atfork handler, and every call in the child fails with -ENOTCONN.
+ * and of the sockets handed out are closed by an atfork handler (it must not close those numbers
+ * again), and every call in the child but roce_client_close() fails with -ENOTCONN.
  */
 #ifndef ROCE_CONTROL_CLIENT_H
 #define ROCE_CONTROL_CLIENT_H
@@ -22,18 +23,26 @@
 struct roce_client;
 
 struct roce_client_config {
-	const char *program;     /* shown by `uroce status`; NULL: the process's own name */
+	const char *program;	 /* shown by `uroce status`; NULL: the process's own name */
 	const char *socket_path; /* explicit daemon; NULL: UROCE_SOCKET, then the usual places */
-	bool may_start;          /* start uroced if none answers */
+	bool may_start;		 /* start uroced if none answers */
 	/*
-	 * A packet for a slot of ours that arrived elsewhere; `data` is the UDP payload (BTH first),
-	 * borrowed for the call. Called from within roce_client_on_readable(), or from any other
-	 * call that waits for an answer of the daemon. NULL: such packets are dropped.
+	 * A packet for a slot of ours that arrived elsewhere; `data` is the UDP payload (BTH
+	 * first), borrowed for the call. Called from within roce_client_on_readable(), or from any
+	 * other call that waits for an answer of the daemon. NULL: such packets are dropped.
 	 */
-	void (*on_stray)(void *ctx, const struct roce_gid *local, const struct sockaddr_storage *from,
-			 const void *data, size_t length, uint8_t tos);
+	void (*on_stray)(void *ctx, const struct roce_gid *local,
+			 const struct sockaddr_storage *from, const void *data, size_t length,
+			 uint8_t tos);
 	void *ctx;
+	/*
+	 * The socket behind `fd` was damaged and another took its place under the same number: an
+	 * epoll set must be told again (EPOLL_CTL_ADD). NULL: nobody needs to know.
+	 */
+	void (*on_replaced)(void *ctx, int fd);
 };
+
+struct roce_message;
 
 /*
  * All calls with `err` write one clear line (no newline, always terminated) there when they fail.
@@ -55,7 +64,7 @@ int roce_client_lease_slot(struct roce_client *c, uint8_t *out_slot, char *err, 
 int roce_client_open_address(struct roce_client *c, uint8_t slot, const struct roce_gid *local,
 			     uint32_t ifindex, int *out_fd, char *err, size_t err_size);
 
-/* Tells the daemon that the socket will not be read any more; close the descriptor as well. */
+/* Tells the daemon that the socket is not read any more; close the descriptor before or after. */
 void roce_client_close_address(struct roce_client *c, uint8_t slot, const struct roce_gid *local,
 			       uint32_t ifindex);
 
@@ -77,6 +86,17 @@ void roce_client_on_readable(struct roce_client *c);
 int roce_client_forward_stray(struct roce_client *c, const struct roce_gid *local,
 			      const struct sockaddr_storage *from, const void *data, size_t length,
 			      uint8_t tos);
+
+/*
+ * For `uroce status` and `uroce stop`: sends the request and hands every answer to on_answer (NULL
+ * allowed) until OK, ERROR or STATUS_END. -errno of an ERROR with its text in err.
+ */
+int roce_client_ask(struct roce_client *c, const struct roce_message *request,
+		    void (*on_answer)(void *ctx, const struct roce_message *answer), void *ctx,
+		    char *err, size_t err_size);
+
+/* The daemon's socket as UROCE_SOCKET would take it. */
+const char *roce_client_socket(const struct roce_client *c);
 
 /* NULL is allowed. Releases all slots of this client. */
 void roce_client_close(struct roce_client *c);
