@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Binding of control sockets. A name that is taken is looked at: ours (somebody was faster), a
+ * stranger's (try the next name), or a path that a dead daemon left (remove it). Between bind() and
+ * listen() of a faster one there is a moment in which it refuses; hence the attempts.
+ */
+#include "daemon/listen.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BACKLOG	      256
+#define ATTEMPTS_MAX  20
+#define ATTEMPT_MS    10
+#define RUN_DIRECTORY "/run/uroce"
+
+static int bind_and_listen(const struct roce_rendezvous *r)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error;
+
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (const struct sockaddr *)&r->address, r->length) == 0 &&
+	    listen(fd, BACKLOG) == 0)
+		return fd;
+	error = errno;
+	close(fd);
+	return -error;
+}
+
+/* The socket, -EEXIST (ours), -EACCES (a stranger's, in *out_owner) or -errno. */
+static int try_name(const struct roce_rendezvous *r, struct ucred *out_owner)
+{
+	bool is_path = r->address.sun_path[0] != 0;
+
+	for (int attempt = 0;; attempt++) {
+		int fd = bind_and_listen(r), peer;
+
+		if (fd != -EADDRINUSE || attempt == ATTEMPTS_MAX)
+			return fd;
+		peer = roce_rendezvous_connect(r, out_owner);
+		if (peer >= 0) {
+			close(peer);
+			return out_owner->uid == geteuid() ? -EEXIST : -EACCES;
+		}
+		if (peer == -EAGAIN)
+			return -EEXIST; /* listens, but is busy */
+		if (peer == -ECONNREFUSED && is_path && attempt)
+			unlink(r->address.sun_path);
+		poll(NULL, 0, ATTEMPT_MS);
+	}
+}
+
+static int open_for_user(struct roce_rendezvous *out, char *err, size_t err_size)
+{
+	struct ucred owner = {0};
+
+	for (unsigned n = 0; n < ROCE_RENDEZVOUS_NAMES_COUNT; n++) {
+		int fd;
+
+		roce_rendezvous_for_user(out, n);
+		fd = try_name(out, &owner);
+		if (fd >= 0 || fd == -EEXIST)
+			return fd;
+		if (fd != -EACCES && fd != -EADDRINUSE) {
+			snprintf(err, err_size, "uroced cannot make its control socket: %s",
+				 strerror(-fd));
+			return fd;
+		}
+	}
+	snprintf(err, err_size,
+		 "user %u occupies all names of uroced's control socket: set UROCE_SOCKET=@NAME or "
+		 "a path",
+		 owner.uid);
+	return -EADDRINUSE;
+}
+
+int roce_listen_open(const char *name, bool is_shared, struct roce_rendezvous *out, char *err,
+		     size_t err_size)
+{
+	struct ucred owner = {0};
+	int fd;
+
+	if (!name)
+		return open_for_user(out, err, err_size);
+	fd = roce_rendezvous_from_str(out, name);
+	if (fd) {
+		snprintf(err, err_size, "control socket name '%s': %s", name, strerror(-fd));
+		return fd;
+	}
+	if (!strncmp(name, RUN_DIRECTORY "/", sizeof(RUN_DIRECTORY)))
+		mkdir(RUN_DIRECTORY, 0755);
+	fd = try_name(out, &owner);
+	if (fd == -EACCES && owner.uid && owner.uid != geteuid())
+		snprintf(err, err_size, "control socket %s belongs to user %u", name, owner.uid);
+	else if (fd < 0 && fd != -EEXIST)
+		snprintf(err, err_size, "control socket %s: %s", name, strerror(-fd));
+	else if (fd >= 0 && name[0] != '@' && chmod(name, is_shared ? 0666 : 0600))
+		snprintf(err, err_size, "control socket %s: %s", name, strerror(errno));
+	return fd;
+}
+
+int roce_listen_guard(const struct roce_rendezvous *r, struct ucred *out_owner)
+{
+	int fd = bind_and_listen(r), peer;
+
+	memset(out_owner, 0, sizeof(*out_owner));
+	if (fd != -EADDRINUSE)
+		return fd;
+	peer = roce_rendezvous_connect(r, out_owner);
+	if (peer >= 0)
+		close(peer);
+	return -EADDRINUSE;
+}
