@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BACKLOG	      256
 #define ATTEMPTS_MAX  20
 #define ATTEMPT_MS    10
 #define RUN_DIRECTORY "/run/uroce"
@@ -26,7 +25,7 @@ static int bind_and_listen(const struct roce_rendezvous *r)
 	if (fd < 0)
 		return -errno;
 	if (bind(fd, (const struct sockaddr *)&r->address, r->length) == 0 &&
-	    listen(fd, BACKLOG) == 0)
+	    listen(fd, ROCE_LISTEN_BACKLOG) == 0)
 		return fd;
 	error = errno;
 	close(fd);

@@ -12,6 +12,8 @@
 
 #include "control/rendezvous.h"
 
+#define ROCE_LISTEN_BACKLOG 256
+
 /*
  * `name` NULL: the abstract names of this user. is_shared: other users may connect to a path. A
  * descriptor, -EEXIST when a uroced of ours listens already, else -errno with one line in err.

@@ -475,6 +475,7 @@ static void resume_record(struct roce_server *s, const struct roce_keeper_record
 	if (r->kind == ROCE_KEEPER_LISTEN) {
 		s->listen.fd = fd;
 		s->cfg.listen = r->listen;
+		listen(fd, ROCE_LISTEN_BACKLOG); /* again: then our pid is behind the name */
 	} else if (r->kind == ROCE_KEEPER_GUARD) {
 		sg = make_group();
 		if (!sg)

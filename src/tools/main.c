@@ -43,12 +43,13 @@ static const struct command commands[] = {
 	 "\n"
 	 "  -v, --verbose   also what is in force: batches (GSO, GRO), steering, guard\n"
 	 "      --json      the same as JSON, always with all details\n"},
-	{"status", "", "show the daemon, its slots and its clients", roce_cmd_status,
+	{"status", "[--json]", "show the daemon, its slots and its clients", roce_cmd_status,
 	 "uroced shares UDP port 4791 among the processes of a user in a network namespace.\n"
 	 "It is started on demand and leaves 2 s after the last client.\n"
 	 "Exit status: 1 when no daemon is running.\n"},
-	{"stop", "", "end the daemon", roce_cmd_stop,
-	 "Traffic that runs goes on; the next process that needs a daemon starts one.\n"},
+	{"stop", "[--force]", "end the daemon", roce_cmd_stop,
+	 "Refuses while programs hold slots. With --force their traffic goes on all the same:\n"
+	 "the next process that needs a daemon starts one.\n"},
 	{"version", "", "print the version", cmd_version, "Also as uroce --version.\n"},
 	{"help", "[COMMAND]", "print this, or all about one command", cmd_help,
 	 "Also as uroce --help and uroce COMMAND --help.\n"},
