@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Virtual time of the simulator: events in picoseconds, fired in order of time and, at one time, in
+ * the order in which they were scheduled. So a run is a function of its seed alone.
+ *
+ * An event lives inside the object that it is about and is queued at most once: scheduling it again
+ * moves it. The queue owns nothing but its heap, which grows as needed and never shrinks.
+ */
+#ifndef ROCE_SIM_EVENT_QUEUE_H
+#define ROCE_SIM_EVENT_QUEUE_H
+
+#include "base/ns.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ROCE_PS_PER_NS	  UINT64_C(1000)
+#define ROCE_EVENT_IDLE	  UINT32_MAX /* heap_index of an event that is not queued */
+#define ROCE_PS_NEVER	  UINT64_MAX
+#define ROCE_EVENT_MAX_NS (UINT64_MAX / ROCE_PS_PER_NS) /* later deadlines never come: 213 days */
+
+struct roce_event {
+	uint32_t heap_index;
+	void (*fire)(struct roce_event *ev); /* the event is not queued while it runs */
+};
+
+struct roce_event_slot {
+	uint64_t at_ps;
+	uint64_t order;
+	struct roce_event *ev;
+};
+
+struct roce_event_queue {
+	uint64_t now_ps;
+	uint64_t next_order;
+	uint64_t fired_count;
+	struct roce_event_slot *heap; /* four children to a node: shallower, one line a node */
+	uint32_t count;
+	uint32_t capacity;
+};
+
+void roce_event_queue_init(struct roce_event_queue *q);
+void roce_event_queue_fini(struct roce_event_queue *q);
+
+void roce_event_init(struct roce_event *ev, void (*fire)(struct roce_event *ev));
+
+static inline bool roce_event_is_queued(const struct roce_event *ev)
+{
+	return ev->heap_index != ROCE_EVENT_IDLE;
+}
+
+/* `at_ps` before now means now; ROCE_PS_NEVER means cancel. */
+void roce_event_schedule(struct roce_event_queue *q, struct roce_event *ev, uint64_t at_ps);
+void roce_event_cancel(struct roce_event_queue *q, struct roce_event *ev);
+
+/* Time of the next event, ROCE_PS_NEVER when there is none. */
+static inline uint64_t roce_event_queue_next_ps(const struct roce_event_queue *q)
+{
+	return q->count ? q->heap[0].at_ps : ROCE_PS_NEVER;
+}
+
+/* Advances to the next event and fires it; false when there is none. */
+bool roce_event_queue_step(struct roce_event_queue *q);
+
+/* Fires everything up to and including `until_ps`, then stands there. */
+void roce_event_queue_run(struct roce_event_queue *q, uint64_t until_ps);
+
+/* The core's clock: rounded down. */
+static inline roce_ns_t roce_event_queue_now_ns(const struct roce_event_queue *q)
+{
+	return q->now_ps / ROCE_PS_PER_NS;
+}
+
+/* When a deadline of the core has come: exact, since its nanoseconds are whole. */
+static inline uint64_t roce_ps_from_ns(roce_ns_t ns)
+{
+	return ns > ROCE_EVENT_MAX_NS ? ROCE_PS_NEVER : ns * ROCE_PS_PER_NS;
+}
+
+#endif
