@@ -98,8 +98,9 @@ struct roce_resp_resource {
 	uint32_t length;
 	uint32_t msn;
 	bool is_atomic;
-	bool is_pending; /* has responses to send */
-	bool is_restart; /* the next response opens a (re)started sequence: FIRST or ONLY */
+	bool is_pending;  /* has responses to send */
+	bool is_answered; /* all responses have been sent once: what is pending is a repetition */
+	bool is_restart;  /* the next response opens a (re)started sequence: FIRST or ONLY */
 };
 
 /* Message that the responder is in the middle of. */
@@ -137,6 +138,7 @@ struct roce_responder {
 	bool is_comm_est_told;
 	uint8_t nak_syndrome;
 	roce_psn_t nak_psn;
+	roce_psn_t ahead_psn; /* newest packet ahead since a sequence NAK was last owed */
 	roce_psn_t ack_psn;
 	roce_psn_t dup_ack_psn;
 	uint64_t received; /* bytes of the open message so far */

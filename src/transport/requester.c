@@ -93,11 +93,13 @@ uint32_t roce_read_chunk_packets(const struct roce_qp *qp, const struct roce_sen
 
 /* ---- starting a WQE ---- */
 
-/* L_Keys are looked at once, when the WQE is about to start. */
+/* L_Keys are looked at once, when the WQE is about to start. What is sent is then named by process
+ * address: a region may have another iova. What is fetched keeps its own, it is looked up again. */
 static bool is_memory_ok(const struct roce_qp *qp, struct roce_send_wqe *wqe)
 {
-	uint32_t need = roce_wr_is_read_or_atomic(wqe->opcode) ? ROCE_ACCESS_LOCAL_WRITE : 0;
-	const struct roce_sge *sge = roce_send_wqe_sges(wqe);
+	bool is_fetch = roce_wr_is_read_or_atomic(wqe->opcode);
+	uint32_t need = is_fetch ? ROCE_ACCESS_LOCAL_WRITE : 0;
+	struct roce_sge *sge = roce_send_wqe_sges(wqe);
 	uint64_t ptr;
 
 	if (wqe->is_inline)
@@ -108,6 +110,8 @@ static bool is_memory_ok(const struct roce_qp *qp, struct roce_send_wqe *wqe)
 		if (roce_mem_check_local(&qp->t->keys, qp->cfg.pd, (roce_key_t){sge[i].lkey},
 					 sge[i].addr, sge[i].length, need, &ptr) != ROCE_MEM_OK)
 			return false;
+		if (!is_fetch)
+			sge[i].addr = ptr;
 	}
 	return true;
 }

@@ -6,6 +6,8 @@
  */
 #include "transport/roles.h"
 
+#include "base/assert.h"
+
 static struct roce_resp_resource *at(struct roce_responder *resp, uint32_t index)
 {
 	return &resp->resources[index % ROCE_MAX_RD_ATOMIC];
@@ -16,16 +18,29 @@ static uint32_t oldest(const struct roce_responder *resp)
 	return resp->resource_head - resp->resource_count;
 }
 
+/* A peer that asks anew has seen the answers to all but its max_dest_rd_atomic newest requests, so
+ * an entry that is only being repeated may go; one that was never answered may not. */
+bool roce_resp_resource_has_room(struct roce_qp *qp)
+{
+	struct roce_responder *resp = &qp->resp;
+	const struct roce_resp_resource *res;
+
+	if (resp->resource_count < qp->attr.max_dest_rd_atomic)
+		return true;
+	if (qp->attr.max_dest_rd_atomic == 0)
+		return false;
+	res = at(resp, oldest(resp));
+	return !res->is_pending || res->is_answered;
+}
+
 struct roce_resp_resource *roce_resp_resource_add(struct roce_qp *qp)
 {
 	struct roce_responder *resp = &qp->resp;
 	struct roce_resp_resource *res;
 
-	if (qp->attr.max_dest_rd_atomic == 0)
-		return NULL;
-	if (resp->resource_count == qp->attr.max_dest_rd_atomic) {
-		if (at(resp, oldest(resp))->is_pending)
-			return NULL;
+	ROCE_ASSERT(roce_resp_resource_has_room(qp));
+	while (resp->resource_count >= qp->attr.max_dest_rd_atomic) {
+		roce_resp_resource_set_pending(qp, at(resp, oldest(resp)), false);
 		resp->resource_count--;
 	}
 	res = at(resp, resp->resource_head++);

@@ -190,7 +190,7 @@ static enum roce_verdict check_rd_atomic(struct request *rq)
 
 	if (rq->info->operation != ROCE_OPERATION_READ_REQUEST && !is_atomic(rq))
 		return ROCE_RX_ACCEPTED;
-	if (qp->resp.pending_count >= qp->attr.max_dest_rd_atomic)
+	if (!roce_resp_resource_has_room(qp))
 		return refuse_invalid(rq, ROCE_RX_TOO_MANY_READS);
 	return ROCE_RX_ACCEPTED;
 }
@@ -583,11 +583,16 @@ static enum roce_verdict on_duplicate(struct request *rq)
 	return ROCE_RX_DUPLICATE_MISMATCH;
 }
 
-static enum roce_verdict on_out_of_sequence(struct roce_qp *qp)
+static enum roce_verdict on_out_of_sequence(struct roce_qp *qp, roce_psn_t psn)
 {
-	if (!qp->resp.is_nak_sent) {
-		qp->resp.is_nak_sent = true;
-		owe_nak(qp, roce_aeth_nak(ROCE_NAK_PSN_SEQUENCE), qp->resp.expected_psn);
+	struct roce_responder *resp = &qp->resp;
+
+	if (!resp->is_nak_sent) {
+		resp->is_nak_sent = true;
+		resp->ahead_psn = psn;
+		owe_nak(qp, roce_aeth_nak(ROCE_NAK_PSN_SEQUENCE), resp->expected_psn);
+	} else if (roce_psn_diff(psn, resp->ahead_psn) > 0) {
+		resp->ahead_psn = psn;
 	}
 	return ROCE_RX_OUT_OF_SEQUENCE;
 }
@@ -599,7 +604,7 @@ enum roce_verdict roce_responder_rx(struct roce_qp *qp, const struct roce_rx_pkt
 	int32_t ahead = roce_psn_diff(pkt->hdr.psn, qp->resp.expected_psn);
 
 	if (ahead > 0)
-		return on_out_of_sequence(qp);
+		return on_out_of_sequence(qp, pkt->hdr.psn);
 	return ahead < 0 ? on_duplicate(&rq) : on_new(&rq);
 }
 
@@ -670,8 +675,10 @@ static bool send_read_response(struct roce_qp *qp, struct roce_resp_resource *re
 	pkt->payload.length = bytes;
 	res->is_restart = false;
 	res->next_psn = roce_psn_add(res->next_psn, 1);
-	if (is_last)
+	if (is_last) {
+		res->is_answered = true;
 		roce_resp_resource_set_pending(qp, res, false);
+	}
 	return true;
 }
 
@@ -691,6 +698,7 @@ static bool send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now
 		start_response(qp, pkt, ROCE_RC_ATOMIC_ACK, res->first_psn, ack_syndrome(),
 			       res->msn);
 		pkt->hdr.atomic_orig = res->orig;
+		res->is_answered = true;
 		roce_resp_resource_set_pending(qp, res, false);
 		return true;
 	}
@@ -708,9 +716,16 @@ static bool send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now
 	}
 	if (resp->is_nak_pending) {
 		resp->is_nak_pending = false;
-		/* Packets that came in order since it was owed need no repetition. */
-		if (resp->nak_syndrome == roce_aeth_nak(ROCE_NAK_PSN_SEQUENCE))
+		if (resp->nak_syndrome == roce_aeth_nak(ROCE_NAK_PSN_SEQUENCE)) {
+			/* The packets that were ahead have come again meanwhile: nothing is missing. */
+			if (roce_psn_diff(resp->expected_psn, resp->ahead_psn) > 0) {
+				send_ack(qp, pkt, roce_psn_add(resp->expected_psn, ROCE_PSN_MASK));
+				return true;
+			}
+			/* Those that came in order since it was owed need no repetition. */
 			resp->nak_psn = resp->expected_psn;
+			resp->is_nak_sent = true;
+		}
 		start_response(qp, pkt, ROCE_RC_ACK, resp->nak_psn, resp->nak_syndrome, resp->msn);
 		roce_count(qp->t, ROCE_STAT_TX_NAKS);
 		return true;

@@ -86,6 +86,8 @@ void roce_retransmit_on_rnr_nak(struct roce_qp *qp, uint8_t timer_code, roce_ns_
 		}
 		req->rnr_retries_left--;
 	}
+	/* The peer has answered: losses during a long wait for receives do not add up. */
+	req->retries_left = qp->attr.retry_cnt;
 	roce_requester_restart(qp);
 	req->is_rnr_waiting = true;
 	req->rnr_deadline = now + roce_rnr_delay_ns(timer_code);

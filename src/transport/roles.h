@@ -80,8 +80,9 @@ void roce_responder_read_fault(struct roce_qp *qp, roce_psn_t psn, roce_ns_t now
 
 /* ---- resp_resource.c ---- */
 
-/* A new entry for a READ or atomic, displacing the oldest; NULL when that one has not been answered
- * yet (the peer exceeds max_dest_rd_atomic). */
+/* May the peer ask for one more READ or atomic? Not when max_dest_rd_atomic are unanswered. */
+bool roce_resp_resource_has_room(struct roce_qp *qp);
+/* A new entry for a READ or atomic, displacing the oldest; there must be room. */
 struct roce_resp_resource *roce_resp_resource_add(struct roce_qp *qp);
 /* The saved entry whose PSN range holds `psn`, or NULL. */
 struct roce_resp_resource *roce_resp_resource_find(struct roce_qp *qp, roce_psn_t psn);
