@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The program's side of one direction: posts requests and receives as the plan says and judges each
+ * completion: its place in the order, status, opcode, length, immediate, and that unsignalled
+ * successes give none. The first error must be the one that the plan expects; from then on
+ * everything is flushed, in order.
+ */
+#include "run.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+#define BAD_KEY 0xdead00u
+
+/* wr_id: what it is and where it belongs, so that a mix-up shows. */
+static uint64_t wr_id_of(const struct sim_flow *flow, bool is_recv, uint32_t index)
+{
+	return (uint64_t)(is_recv ? 2 : 1) << 56 | (uint64_t)flow->conn << 48 |
+	       (uint64_t)flow->plan->from << 40 | index;
+}
+
+static uint64_t va_of(const struct sim_flow *flow, unsigned int host, const struct roce_mr *mr,
+		      size_t offset)
+{
+	uint64_t address = (uint64_t)(uintptr_t)(flow->run->pair.hosts[host].arena + offset);
+
+	return mr->iova + (address - mr->addr);
+}
+
+static struct roce_mr *add_region(struct sim_flow *flow, unsigned int host,
+				  const struct sim_region *region, uint32_t access)
+{
+	struct roce_mr *mr = sim_stack_add_mr(&flow->run->pair.hosts[host], region->offset,
+					      region->length, access);
+
+	if (region->addressing == 1)
+		mr->iova = roce_prng_next(&flow->prng) & UINT64_C(0x7ffffffffff8);
+	else if (region->addressing == 2)
+		mr->iova = 0;
+	/* so that an aligned offset is an aligned address on the wire */
+	if (region->addressing)
+		mr->iova += region->offset & 7;
+	return mr;
+}
+
+static void on_post(struct roce_event *ev)
+{
+	struct sim_flow *flow = roce_container_of(ev, struct sim_flow, post_event);
+
+	sim_flow_post(flow);
+}
+
+static void on_recv_due(struct roce_event *ev)
+{
+	struct sim_flow *flow = roce_container_of(ev, struct sim_flow, recv_event);
+
+	sim_flow_post_recvs(flow);
+}
+
+void sim_flow_init(struct sim_flow *flow, struct sim_run *run, uint32_t conn, unsigned int from)
+{
+	struct sim_flow_plan *plan = &run->plan->flows[conn][from];
+
+	*flow = (struct sim_flow){
+		.run = run,
+		.plan = plan,
+		.conn = conn,
+		.failed_at = SIM_NO_OP,
+		.prng = {roce_prng_next(&run->prng)},
+	};
+	roce_event_init(&flow->post_event, on_post);
+	roce_event_init(&flow->recv_event, on_recv_due);
+	flow->source = add_region(flow, from, &plan->source, 0);
+	flow->sink = add_region(flow, from, &plan->sink, ROCE_ACCESS_LOCAL_WRITE);
+	flow->target = add_region(flow, !from, &plan->target,
+				  ROCE_ACCESS_LOCAL_WRITE | ROCE_ACCESS_REMOTE_WRITE |
+					  ROCE_ACCESS_REMOTE_READ | ROCE_ACCESS_REMOTE_ATOMIC);
+	flow->landing = add_region(flow, !from, &plan->landing, ROCE_ACCESS_LOCAL_WRITE);
+}
+
+bool sim_flow_is_sent(const struct sim_flow *flow)
+{
+	return flow->completed == flow->plan->op_count;
+}
+
+/* ---- requests ---- */
+
+static bool is_fetch(uint8_t opcode)
+{
+	return opcode == ROCE_WR_RDMA_READ || opcode == ROCE_WR_ATOMIC_CMP_AND_SWP ||
+	       opcode == ROCE_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+static bool is_in(const struct sim_region *region, size_t offset)
+{
+	return offset >= region->offset && offset < region->offset + region->length;
+}
+
+static void fill_sges(const struct sim_flow *flow, const struct sim_op *op, struct roce_sge *sges)
+{
+	for (uint32_t i = 0; i < op->piece_count; i++) {
+		const struct sim_piece *piece = &op->pieces[i];
+		const struct roce_mr *mr =
+			is_in(&flow->plan->sink, piece->offset) ? flow->sink : flow->source;
+
+		sges[i] = (struct roce_sge){
+			.addr = va_of(flow, flow->plan->from, mr, piece->offset),
+			.length = piece->length,
+			.lkey = op->defect == SIM_DEFECT_LKEY ? BAD_KEY : mr->lkey.v,
+		};
+	}
+}
+
+/* Inline data comes from memory that no region names, and that changes after the post. */
+static void fill_inline(const struct sim_flow *flow, const struct sim_op *op, struct roce_sge *sges,
+			uint8_t *scratch)
+{
+	const uint8_t *arena = flow->run->pair.hosts[flow->plan->from].arena;
+
+	for (uint32_t i = 0; i < op->piece_count; i++) {
+		memcpy(scratch, arena + op->pieces[i].offset, op->pieces[i].length);
+		sges[i] = (struct roce_sge){(uint64_t)(uintptr_t)scratch, op->pieces[i].length,
+					    BAD_KEY};
+		scratch += op->pieces[i].length;
+	}
+}
+
+static void fill_wr(struct sim_flow *flow, uint32_t index, struct roce_send_wr *wr,
+		    struct roce_sge *sges, uint8_t *scratch)
+{
+	const struct sim_op *op = &flow->plan->ops[index];
+
+	*wr = (struct roce_send_wr){
+		.wr_id = wr_id_of(flow, false, index),
+		.sge = sges,
+		.sge_count = op->piece_count,
+		.opcode = op->opcode,
+		.flags = op->flags,
+		.imm_be = op->imm,
+		.remote_addr = va_of(flow, !flow->plan->from, flow->target, op->remote),
+		.rkey = flow->target->rkey.v,
+		.compare_add = op->compare_add,
+		.swap = op->swap,
+	};
+	if (op->flags & ROCE_SEND_INLINE)
+		fill_inline(flow, op, sges, scratch);
+	else
+		fill_sges(flow, op, sges);
+	if (op->defect == SIM_DEFECT_RKEY || op->length == 0)
+		wr->rkey = BAD_KEY; /* of no length: not looked at */
+	if (op->defect == SIM_DEFECT_RKEY_IS_LKEY)
+		wr->rkey = flow->target->lkey.v;
+}
+
+/* Without a signalled request among `depth` in a row the queue would stay full for ever. */
+static bool must_signal(const struct sim_flow *flow)
+{
+	return flow->unsignaled_run + 1 >= flow->qp->qp.cfg.max_send_wr ||
+	       flow->posted + 1 == flow->plan->op_count;
+}
+
+static bool is_signaled(const struct sim_flow *flow, uint32_t index)
+{
+	return flow->qp->qp.cfg.sq_sig_all || (flow->plan->ops[index].flags & ROCE_SEND_SIGNALED);
+}
+
+static bool post_one(struct sim_flow *flow)
+{
+	struct sim_run *run = flow->run;
+	struct sim_op *op = &flow->plan->ops[flow->posted];
+	uint32_t depth = flow->qp->qp.cfg.max_send_wr;
+	uint8_t scratch[512];
+	struct roce_sge sges[SIM_PIECES_MAX];
+	struct roce_send_wr wr;
+	enum roce_post_result result;
+	enum roce_post_result expected =
+		flow->posted - flow->completed < depth ? ROCE_POST_OK : ROCE_POST_FULL;
+
+	if (must_signal(flow))
+		op->flags |= ROCE_SEND_SIGNALED;
+	fill_wr(flow, flow->posted, &wr, sges, scratch);
+	result = roce_post_send(&flow->qp->qp, &wr, sim_pair_now(&run->pair));
+	memset(scratch, 0xee, sizeof(scratch));
+	memset(sges, 0xee, sizeof(sges));
+	if (result != expected) {
+		sim_run_fail(run, "conn %u host %u: post of request %u gave %d, not %d", flow->conn,
+			     flow->plan->from, flow->posted, result, expected);
+		return false;
+	}
+	if (result == ROCE_POST_FULL)
+		return false;
+	flow->unsignaled_run = is_signaled(flow, flow->posted) ? 0 : flow->unsignaled_run + 1;
+	sim_run_trace(run, "%u/%u post %u %s length %u flags 0x%x", flow->conn, flow->plan->from,
+		      flow->posted, sim_text_wr_opcode(op->opcode), op->length, op->flags);
+	flow->posted++;
+	return true;
+}
+
+void sim_flow_post(struct sim_flow *flow)
+{
+	struct sim_run *run = flow->run;
+	bool has_posted = false;
+
+	if (roce_event_is_queued(&flow->post_event))
+		return;
+	while (flow->posted < flow->plan->op_count && post_one(flow)) {
+		has_posted = true;
+		if (flow->plan->post_gap_ns) {
+			roce_event_schedule(
+				&run->pair.queue, &flow->post_event,
+				run->pair.queue.now_ps +
+					roce_prng_below(&flow->prng, flow->plan->post_gap_ns) *
+						ROCE_PS_PER_NS);
+			break;
+		}
+	}
+	if (has_posted)
+		roce_link_kick(&run->pair.link, flow->plan->from);
+}
+
+/* ---- receives ---- */
+
+static void post_recv(struct sim_flow *flow)
+{
+	struct sim_run *run = flow->run;
+	const struct sim_recv *recv = &flow->plan->recvs[flow->recv_posted];
+	struct roce_sge sges[SIM_PIECES_MAX];
+	enum roce_post_result result;
+
+	for (uint32_t i = 0; i < recv->piece_count; i++)
+		sges[i] = (struct roce_sge){
+			.addr = va_of(flow, !flow->plan->from, flow->landing,
+				      recv->pieces[i].offset),
+			.length = recv->pieces[i].length,
+			.lkey = recv->is_key_bad ? BAD_KEY : flow->landing->lkey.v,
+		};
+	result = roce_post_recv(&flow->peer->qp, wr_id_of(flow, true, flow->recv_posted), sges,
+				recv->piece_count, sim_pair_now(&run->pair));
+	memset(sges, 0xee, sizeof(sges));
+	if (result != ROCE_POST_OK)
+		sim_run_fail(run, "conn %u host %u: post of receive %u gave %d", flow->conn,
+			     !flow->plan->from, flow->recv_posted, result);
+	flow->recv_posted++;
+}
+
+static bool has_recv_room(const struct sim_flow *flow)
+{
+	return flow->recv_posted < flow->plan->recv_count - flow->plan->recvs_never &&
+	       flow->recv_posted - flow->recv_polled < flow->peer->qp.cfg.max_recv_wr;
+}
+
+void sim_flow_post_recvs(struct sim_flow *flow)
+{
+	struct sim_run *run = flow->run;
+
+	if (roce_event_is_queued(&flow->recv_event))
+		return;
+	while (!run->is_failed && has_recv_room(flow)) {
+		post_recv(flow);
+		if (flow->plan->recv_gap_ns && flow->recv_posted >= flow->plan->recvs_first) {
+			roce_event_schedule(
+				&run->pair.queue, &flow->recv_event,
+				run->pair.queue.now_ps +
+					roce_prng_below(&flow->prng, flow->plan->recv_gap_ns) *
+						ROCE_PS_PER_NS);
+			break;
+		}
+	}
+	roce_link_kick(&run->pair.link, !flow->plan->from);
+}
+
+void sim_flow_start(struct sim_flow *flow)
+{
+	if (flow->plan->recvs_first || !flow->plan->recv_gap_ns)
+		sim_flow_post_recvs(flow);
+	else
+		roce_event_schedule(&flow->run->pair.queue, &flow->recv_event,
+				    roce_prng_below(&flow->prng, flow->plan->recv_gap_ns) *
+					    ROCE_PS_PER_NS);
+}
+
+/* ---- completions ---- */
+
+static uint8_t wc_opcode_of(uint8_t opcode)
+{
+	switch (opcode) {
+	case ROCE_WR_RDMA_WRITE:
+	case ROCE_WR_RDMA_WRITE_WITH_IMM:
+		return ROCE_WC_RDMA_WRITE;
+	case ROCE_WR_RDMA_READ:
+		return ROCE_WC_RDMA_READ;
+	case ROCE_WR_ATOMIC_CMP_AND_SWP:
+		return ROCE_WC_COMP_SWAP;
+	case ROCE_WR_ATOMIC_FETCH_AND_ADD:
+		return ROCE_WC_FETCH_ADD;
+	}
+	return ROCE_WC_SEND;
+}
+
+static void check_success(struct sim_flow *flow, uint32_t index, const struct roce_cqe *cqe)
+{
+	const struct sim_op *op = &flow->plan->ops[index];
+
+	if (flow->failed_at != SIM_NO_OP)
+		sim_run_fail(flow->run, "conn %u host %u: request %u succeeds after %u failed",
+			     flow->conn, flow->plan->from, index, flow->failed_at);
+	if (index == flow->plan->fatal_op)
+		sim_run_fail(flow->run, "conn %u host %u: request %u should fail with %s",
+			     flow->conn, flow->plan->from, index,
+			     sim_text_status((uint8_t)flow->plan->fatal_status));
+	for (uint32_t i = flow->completed; i < index; i++)
+		if (is_signaled(flow, i))
+			sim_run_fail(flow->run,
+				     "conn %u host %u: request %u completes before signalled %u",
+				     flow->conn, flow->plan->from, index, i);
+	if (!is_signaled(flow, index))
+		sim_run_fail(flow->run, "conn %u host %u: completion of unsignalled request %u",
+			     flow->conn, flow->plan->from, index);
+	if (cqe->opcode != wc_opcode_of(op->opcode))
+		sim_run_fail(flow->run, "conn %u host %u: request %u has opcode %u", flow->conn,
+			     flow->plan->from, index, cqe->opcode);
+	if (is_fetch(op->opcode) && cqe->byte_len != op->length)
+		sim_run_fail(flow->run, "conn %u host %u: request %u has byte_len %lu, not %u",
+			     flow->conn, flow->plan->from, index, (unsigned long)cqe->byte_len,
+			     op->length);
+	if (flow->run->is_failed)
+		return;
+	sim_model_apply(flow, index);
+	flow->succeeded = index + 1;
+	for (uint32_t i = flow->completed; i <= index; i++) {
+		if (is_fetch(flow->plan->ops[i].opcode))
+			sim_model_check_fetch(flow, i);
+	}
+}
+
+static bool is_right_failure(const struct sim_flow *flow, uint32_t index, uint8_t status)
+{
+	const struct sim_flow_plan *plan = flow->plan;
+
+	if (index == plan->fatal_op && status == plan->fatal_status)
+		return true;
+	return plan->allowed_mask >> status & 1 &&
+	       (plan->fatal_op == SIM_NO_OP || index <= plan->fatal_op);
+}
+
+static void check_failure(struct sim_flow *flow, uint32_t index, const struct roce_cqe *cqe)
+{
+	if (flow->failed_at != SIM_NO_OP) {
+		if (cqe->status != ROCE_WC_WR_FLUSH_ERR || index != flow->completed)
+			sim_run_fail(flow->run,
+				     "conn %u host %u: request %u ends with %s after %u failed",
+				     flow->conn, flow->plan->from, index,
+				     sim_text_status(cqe->status), flow->failed_at);
+		return;
+	}
+	for (uint32_t i = flow->completed; i < index; i++)
+		if (is_signaled(flow, i))
+			sim_run_fail(flow->run,
+				     "conn %u host %u: request %u fails before signalled %u ends",
+				     flow->conn, flow->plan->from, index, i);
+	if (!is_right_failure(flow, index, cqe->status))
+		sim_run_fail(flow->run, "conn %u host %u: request %u of %u ends with %s",
+			     flow->conn, flow->plan->from, index, flow->plan->op_count,
+			     sim_text_status(cqe->status));
+	if (index > flow->completed && !flow->run->is_failed) {
+		sim_model_apply(flow, index - 1);
+		flow->succeeded = index;
+	}
+	flow->failed_at = index;
+}
+
+void sim_flow_on_send_cqe(struct sim_flow *flow, const struct roce_cqe *cqe)
+{
+	uint32_t index = (uint32_t)cqe->wr_id;
+
+	if (cqe->wr_id != wr_id_of(flow, false, index) || index < flow->completed ||
+	    index >= flow->posted || cqe->qp_num != flow->qp->qp.cfg.qpn.v) {
+		sim_run_fail(flow->run,
+			     "conn %u host %u: completion of 0x%lx on QP 0x%x; %u of %u posted "
+			     "are completed",
+			     flow->conn, flow->plan->from, (unsigned long)cqe->wr_id, cqe->qp_num,
+			     flow->completed, flow->posted);
+		return;
+	}
+	if (cqe->status == ROCE_WC_SUCCESS)
+		check_success(flow, index, cqe);
+	else
+		check_failure(flow, index, cqe);
+	flow->completed = index + 1;
+}
+
+static void check_recv_success(struct sim_flow *flow, uint32_t index, const struct roce_cqe *cqe)
+{
+	const struct sim_recv *recv = &flow->plan->recvs[index];
+	const struct sim_op *op;
+	bool has_imm;
+	bool is_write;
+
+	if (recv->op == SIM_NO_OP || flow->is_recv_failed || recv->op >= flow->posted ||
+	    recv->op == flow->plan->fatal_op) {
+		sim_run_fail(flow->run, "conn %u host %u: receive %u succeeds", flow->conn,
+			     !flow->plan->from, index);
+		return;
+	}
+	op = &flow->plan->ops[recv->op];
+	is_write = op->opcode == ROCE_WR_RDMA_WRITE_WITH_IMM;
+	has_imm = is_write || op->opcode == ROCE_WR_SEND_WITH_IMM;
+	if (cqe->opcode != (is_write ? ROCE_WC_RECV_RDMA_WITH_IMM : ROCE_WC_RECV) ||
+	    cqe->byte_len != op->length || cqe->wc_flags != (has_imm ? ROCE_WC_WITH_IMM : 0) ||
+	    (has_imm && cqe->imm_be != op->imm))
+		sim_run_fail(
+			flow->run,
+			"conn %u host %u: receive %u: opcode %u byte_len %lu flags %u imm 0x%x",
+			flow->conn, !flow->plan->from, index, cqe->opcode,
+			(unsigned long)cqe->byte_len, cqe->wc_flags, cqe->imm_be);
+	/* What was sent before it is in memory, too. */
+	sim_model_apply(flow, recv->op);
+	sim_model_check_recv(flow, index);
+	for (uint32_t i = recv->op + 1; i-- > 0;) {
+		if (flow->plan->ops[i].opcode == ROCE_WR_RDMA_WRITE ||
+		    flow->plan->ops[i].opcode == ROCE_WR_RDMA_WRITE_WITH_IMM)
+			sim_model_check_target(flow, i);
+		if (recv->op - i > 4)
+			break;
+	}
+}
+
+static void check_recv_failure(struct sim_flow *flow, uint32_t index, const struct roce_cqe *cqe)
+{
+	const struct sim_flow_plan *plan = flow->plan;
+	bool is_fatal = plan->recvs[index].op != SIM_NO_OP &&
+			plan->recvs[index].op == plan->fatal_op && plan->recv_fatal_status;
+
+	if (!flow->is_recv_failed && is_fatal && cqe->status == plan->recv_fatal_status) {
+		flow->is_recv_failed = true;
+		return;
+	}
+	flow->is_recv_failed = true;
+	if (cqe->status != ROCE_WC_WR_FLUSH_ERR)
+		sim_run_fail(flow->run, "conn %u host %u: receive %u ends with %s", flow->conn,
+			     !plan->from, index, sim_text_status(cqe->status));
+}
+
+void sim_flow_on_recv_cqe(struct sim_flow *flow, const struct roce_cqe *cqe)
+{
+	uint32_t index = flow->recv_polled;
+
+	if (cqe->wr_id != wr_id_of(flow, true, index) || index >= flow->recv_posted ||
+	    cqe->qp_num != flow->peer->qp.cfg.qpn.v) {
+		sim_run_fail(flow->run, "conn %u host %u: receive 0x%lx completes, not %u",
+			     flow->conn, !flow->plan->from, (unsigned long)cqe->wr_id, index);
+		return;
+	}
+	if (cqe->status == ROCE_WC_SUCCESS)
+		check_recv_success(flow, index, cqe);
+	else
+		check_recv_failure(flow, index, cqe);
+	flow->recv_polled++;
+}
