@@ -29,7 +29,7 @@ int roce_context_init(struct roce_context *ctx, struct roce_device *dev, void *o
 
 	pthread_once(&once, watch_forks);
 	*ctx = (struct roce_context){.dev = dev, .fork_generation = fork_generation};
-	err = roce_event_queue_init(&ctx->async);
+	err = roce_events_init(&ctx->async);
 	if (err)
 		return err;
 	roce_event_source_init(&ctx->port_events, ROCE_EVENT_OF_PORT, owner);
@@ -56,7 +56,7 @@ void roce_context_fini(struct roce_context *ctx)
 	roce_list_remove(&ctx->link);
 	dev->context_count--;
 	pthread_mutex_unlock(&dev->lock);
-	roce_event_queue_fini(&ctx->async);
+	roce_events_fini(&ctx->async);
 }
 
 bool roce_context_is_forked(const struct roce_context *ctx)
@@ -71,6 +71,6 @@ void roce_device_port_event(struct roce_device *dev, uint32_t event_type)
 	roce_list_for_each (pos, &dev->contexts) {
 		struct roce_context *ctx = roce_container_of(pos, struct roce_context, link);
 
-		roce_event_queue_post(&ctx->async, &ctx->port_events, event_type);
+		roce_events_post(&ctx->async, &ctx->port_events, event_type);
 	}
 }

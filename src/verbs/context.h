@@ -10,12 +10,12 @@
 #define ROCE_VERBS_CONTEXT_H
 
 #include "verbs/device.h"
-#include "verbs/event_queue.h"
+#include "verbs/events.h"
 
 struct roce_context {
 	struct roce_device *dev;
 	struct roce_list link; /* dev->contexts */
-	struct roce_event_queue async;
+	struct roce_events async;
 	struct roce_event_source port_events;
 	struct roce_list qps; /* struct roce_verbs_qp */
 	struct roce_list mrs; /* struct roce_verbs_mr */

@@ -22,7 +22,7 @@ static uint32_t round_up_pow2(uint32_t n)
 int roce_comp_channel_init(struct roce_comp_channel *channel, struct roce_context *ctx)
 {
 	*channel = (struct roce_comp_channel){.ctx = ctx};
-	return roce_event_queue_init(&channel->events);
+	return roce_events_init(&channel->events);
 }
 
 int roce_comp_channel_fini(struct roce_comp_channel *channel)
@@ -36,7 +36,7 @@ int roce_comp_channel_fini(struct roce_comp_channel *channel)
 	if (users)
 		return roce_refuse(EBUSY, "destroy_comp_channel: %u completion queues use it",
 				   users);
-	roce_event_queue_fini(&channel->events);
+	roce_events_fini(&channel->events);
 	return 0;
 }
 
@@ -51,7 +51,7 @@ int roce_comp_channel_get(struct roce_comp_channel *channel, struct roce_verbs_c
 	pthread_mutex_lock(&dev->lock);
 	dev->env->arm(dev->env_ctx);
 	pthread_mutex_unlock(&dev->lock);
-	err = roce_event_queue_get(&channel->events, &src, &type);
+	err = roce_events_get(&channel->events, &src, &type);
 	if (err)
 		return err;
 	*out_cq = roce_container_of(src, struct roce_verbs_cq, comp_events);
@@ -65,12 +65,12 @@ static void on_comp_event(struct roce_cq *cq)
 	struct roce_verbs_cq *vcq = cq->owner;
 
 	if (vcq->channel)
-		roce_event_queue_post(&vcq->channel->events, &vcq->comp_events, ROCE_EVENT_COUNTED);
+		roce_events_post(&vcq->channel->events, &vcq->comp_events, ROCE_EVENT_COUNTED);
 }
 
 void roce_verbs_cq_on_async_event(struct roce_verbs_cq *vcq, enum roce_async_event event)
 {
-	roce_event_queue_post(&vcq->ctx->async, &vcq->async_events, event);
+	roce_events_post(&vcq->ctx->async, &vcq->async_events, event);
 }
 
 static int check_depth(const char *call, uint32_t min_depth)

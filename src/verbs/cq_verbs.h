@@ -10,7 +10,7 @@
 
 struct roce_comp_channel {
 	struct roce_context *ctx;
-	struct roce_event_queue events;
+	struct roce_events events;
 	uint32_t cq_count; /* queues that report here; device lock */
 };
 
@@ -26,7 +26,7 @@ struct roce_verbs_cq {
 int roce_comp_channel_init(struct roce_comp_channel *channel, struct roce_context *ctx);
 /* -EBUSY while queues report to it. */
 int roce_comp_channel_fini(struct roce_comp_channel *channel);
-/* The queue that fired, after blocking as roce_event_queue_get(); its owner is the program's. */
+/* The queue that fired, after blocking as roce_events_get(); its owner is the program's. */
 int roce_comp_channel_get(struct roce_comp_channel *channel, struct roce_verbs_cq **out_cq);
 
 /* `min_depth` entries or more; cq.depth tells. -EINVAL: 0 or too many; -ENOMEM. `owner` is the

@@ -55,7 +55,8 @@ static int check_range(const char *call, uint64_t addr, uint64_t length, uint32_
 		return 0;
 	if (length == 0)
 		return roce_refuse(EINVAL, "%s: length 0", call);
-	if (addr + length < addr)
+	/* Rounded up to pages it must not wrap either. */
+	if (addr + length < addr || addr + length > UINT64_MAX - page_mask())
 		return roce_refuse(EINVAL, "%s: address 0x%llx + length 0x%llx wraps around", call,
 				   (unsigned long long)addr, (unsigned long long)length);
 	if (access & ROCE_ACCESS_ON_DEMAND)

@@ -163,7 +163,7 @@ void roce_verbs_qp_query(struct roce_verbs_qp *vqp, struct roce_qp_attr *out_att
 
 void roce_verbs_qp_on_async_event(struct roce_verbs_qp *vqp, enum roce_async_event event)
 {
-	roce_event_queue_post(&vqp->ctx->async, &vqp->events, event);
+	roce_events_post(&vqp->ctx->async, &vqp->events, event);
 }
 
 int roce_verbs_qp_refuse_post(const struct roce_verbs_qp *vqp, const char *call,

@@ -14,7 +14,7 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 
 	if (roce_context_is_forked(ctx))
 		return compat_minus_one(-COMPAT_FORKED);
-	err = roce_event_queue_get(&ctx->async, &src, &type);
+	err = roce_events_get(&ctx->async, &src, &type);
 	if (err)
 		return compat_minus_one(err);
 	memset(event, 0, sizeof(*event));

@@ -33,9 +33,12 @@ struct compat_device {
 	uint64_t guid_be;
 };
 
+struct roce_engine;
+
 struct compat_context {
 	struct verbs_context vctx;
 	struct roce_context ctx;
+	struct roce_engine *engine;
 };
 
 struct compat_pd {

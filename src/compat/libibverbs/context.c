@@ -23,19 +23,18 @@ static int count_comp_vectors(void)
 static int open_context(struct compat_context *cc, struct compat_device *cdev)
 {
 	struct ibv_context *context = &cc->vctx.context;
-	struct roce_device *dev;
 	int err;
 
 	/* Programs duplicate and poll this descriptor, but only a kernel device could read it. */
 	context->cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (context->cmd_fd < 0)
 		return -errno;
-	err = roce_engine_open(cdev->ifindex, &dev);
+	err = roce_engine_get(cdev->ifindex, &cc->engine);
 	if (err)
 		goto close_cmd;
-	err = roce_context_init(&cc->ctx, dev, cc);
+	err = roce_context_init(&cc->ctx, roce_engine_device(cc->engine), cc);
 	if (err)
-		goto close_engine;
+		goto put_engine;
 	context->device = &cdev->dev;
 	context->async_fd = cc->ctx.async.fd;
 	context->num_comp_vectors = count_comp_vectors();
@@ -43,8 +42,8 @@ static int open_context(struct compat_context *cc, struct compat_device *cdev)
 	compat_fill_ops(cc);
 	return 0;
 
-close_engine:
-	roce_engine_close(dev);
+put_engine:
+	roce_engine_put(cc->engine);
 close_cmd:
 	close(context->cmd_fd);
 	return err;
@@ -69,12 +68,11 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 int ibv_close_device(struct ibv_context *context)
 {
 	struct compat_context *cc = compat_context_of(context);
-	struct roce_device *dev = cc->ctx.dev;
 
 	if (roce_context_is_forked(&cc->ctx))
 		return 0;
 	roce_context_fini(&cc->ctx);
-	roce_engine_close(dev);
+	roce_engine_put(cc->engine);
 	close(context->cmd_fd);
 	pthread_mutex_destroy(&context->mutex);
 	free(cc);

@@ -15,8 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CLASS_DIR  "/sys/class/infiniband/"
-#define ANSWER_MAX 128
+#define CLASS_DIR     "/sys/class/infiniband/"
+#define TREE	      "/uroce-sysfs"
+#define CLASS_IN_TREE "/class/infiniband"
+#define ANSWER_MAX    128
 
 /* Programs test whether <this>/class/infiniband exists. The machine need not have it, so an empty
  * tree lies beside the library. */
@@ -26,6 +28,7 @@ static void find_sysfs_path(char *out, size_t size)
 	struct stat st;
 	char real[PATH_MAX];
 	char *slash;
+	int n;
 
 	snprintf(out, size, "/sys");
 	if (!dladdr((void *)(uintptr_t)ibv_get_device_list, &info) ||
@@ -35,12 +38,11 @@ static void find_sysfs_path(char *out, size_t size)
 	if (!slash)
 		return;
 	*slash = '\0';
-	if ((size_t)snprintf(out, size, "%s/uroce-sysfs/class/infiniband", real) >= size ||
-	    stat(out, &st) != 0) {
+	n = snprintf(out, size, "%s" TREE CLASS_IN_TREE, real);
+	if (n < 0 || (size_t)n >= size || stat(out, &st) != 0)
 		snprintf(out, size, "/sys");
-		return;
-	}
-	snprintf(out, size, "%s/uroce-sysfs", real);
+	else
+		out[(size_t)n - (sizeof(CLASS_IN_TREE) - 1)] = '\0';
 }
 
 const char *ibv_get_sysfs_path(void);

@@ -5,7 +5,7 @@
  * getter is between its read() and the lock at that moment, the token is his and he finds the list
  * empty: he starts over.
  */
-#include "verbs/event_queue.h"
+#include "verbs/events.h"
 
 #include "base/assert.h"
 
@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static void put_token(struct roce_event_queue *q)
+static void put_token(struct roce_events *q)
 {
 	uint64_t one = 1;
 
@@ -27,7 +27,7 @@ static void put_token(struct roce_event_queue *q)
 
 /* Kernels whose eventfd does not know RWF_NOWAIT leave the descriptor readable until the next get,
  * which then starts over. */
-static void take_token_back(struct roce_event_queue *q)
+static void take_token_back(struct roce_events *q)
 {
 	uint64_t value;
 	struct iovec iov = {.iov_base = &value, .iov_len = sizeof(value)};
@@ -36,7 +36,7 @@ static void take_token_back(struct roce_event_queue *q)
 		q->is_token_out = false;
 }
 
-int roce_event_queue_init(struct roce_event_queue *q)
+int roce_events_init(struct roce_events *q)
 {
 	q->fd = eventfd(0, EFD_CLOEXEC);
 	if (q->fd < 0)
@@ -48,7 +48,7 @@ int roce_event_queue_init(struct roce_event_queue *q)
 	return 0;
 }
 
-void roce_event_queue_fini(struct roce_event_queue *q)
+void roce_events_fini(struct roce_events *q)
 {
 	close(q->fd);
 	q->fd = -1;
@@ -62,7 +62,7 @@ void roce_event_source_init(struct roce_event_source *src, enum roce_event_owner
 	roce_list_init(&src->link);
 }
 
-void roce_event_queue_post(struct roce_event_queue *q, struct roce_event_source *src, uint32_t type)
+void roce_events_post(struct roce_events *q, struct roce_event_source *src, uint32_t type)
 {
 	pthread_mutex_lock(&q->lock);
 	if (type == ROCE_EVENT_COUNTED)
@@ -75,7 +75,7 @@ void roce_event_queue_post(struct roce_event_queue *q, struct roce_event_source 
 	pthread_mutex_unlock(&q->lock);
 }
 
-static struct roce_event_source *take_first(struct roce_event_queue *q, uint32_t *out_type)
+static struct roce_event_source *take_first(struct roce_events *q, uint32_t *out_type)
 {
 	struct roce_event_source *src;
 
@@ -96,7 +96,7 @@ static struct roce_event_source *take_first(struct roce_event_queue *q, uint32_t
 	return src;
 }
 
-int roce_event_queue_get(struct roce_event_queue *q, struct roce_event_source **out_src,
+int roce_events_get(struct roce_events *q, struct roce_event_source **out_src,
 			 uint32_t *out_type)
 {
 	for (;;) {
@@ -118,7 +118,7 @@ int roce_event_queue_get(struct roce_event_queue *q, struct roce_event_source **
 	}
 }
 
-void roce_event_source_ack(struct roce_event_queue *q, struct roce_event_source *src,
+void roce_event_source_ack(struct roce_events *q, struct roce_event_source *src,
 			   uint32_t count)
 {
 	pthread_mutex_lock(&q->lock);
@@ -127,7 +127,7 @@ void roce_event_source_ack(struct roce_event_queue *q, struct roce_event_source 
 	pthread_mutex_unlock(&q->lock);
 }
 
-void roce_event_source_retire(struct roce_event_queue *q, struct roce_event_source *src)
+void roce_event_source_retire(struct roce_events *q, struct roce_event_source *src)
 {
 	pthread_mutex_lock(&q->lock);
 	roce_list_remove(&src->link);

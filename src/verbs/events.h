@@ -9,8 +9,8 @@
  *
  * Its lock is taken inside the device lock, never around it.
  */
-#ifndef ROCE_VERBS_EVENT_QUEUE_H
-#define ROCE_VERBS_EVENT_QUEUE_H
+#ifndef ROCE_VERBS_EVENTS_H
+#define ROCE_VERBS_EVENTS_H
 
 #include "base/list.h"
 
@@ -37,7 +37,7 @@ struct roce_event_source {
 	void *owner; /* the program-side object */
 };
 
-struct roce_event_queue {
+struct roce_events {
 	pthread_mutex_t lock;
 	pthread_cond_t acked;
 	struct roce_list ready;
@@ -46,24 +46,24 @@ struct roce_event_queue {
 };
 
 /* 0 or -errno. */
-int roce_event_queue_init(struct roce_event_queue *q);
-void roce_event_queue_fini(struct roce_event_queue *q);
+int roce_events_init(struct roce_events *q);
+void roce_events_fini(struct roce_events *q);
 
 void roce_event_source_init(struct roce_event_source *src, enum roce_event_owner kind, void *owner);
 
 /* `type` below ROCE_EVENT_COUNTED waits at most once; ROCE_EVENT_COUNTED as often as posted. */
-void roce_event_queue_post(struct roce_event_queue *q, struct roce_event_source *src,
+void roce_events_post(struct roce_events *q, struct roce_event_source *src,
 			   uint32_t type);
 
 /* Takes the next event, blocking unless the descriptor is O_NONBLOCK. 0, -EAGAIN, -EINTR. */
-int roce_event_queue_get(struct roce_event_queue *q, struct roce_event_source **out_src,
+int roce_events_get(struct roce_events *q, struct roce_event_source **out_src,
 			 uint32_t *out_type);
 
-void roce_event_source_ack(struct roce_event_queue *q, struct roce_event_source *src,
+void roce_event_source_ack(struct roce_events *q, struct roce_event_source *src,
 			   uint32_t count);
 
 /* Forgets what waits, then waits until everything delivered has been acknowledged. The caller has
  * made sure that nothing is posted any more and holds no lock. */
-void roce_event_source_retire(struct roce_event_queue *q, struct roce_event_source *src);
+void roce_event_source_retire(struct roce_events *q, struct roce_event_source *src);
 
 #endif
