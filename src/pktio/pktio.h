@@ -104,7 +104,10 @@ struct roce_pktio_ops {
 	/* When rx wants to be called even if the descriptor is quiet; ROCE_NEVER if never. */
 	roce_ns_t (*deadline)(struct roce_pktio *io);
 	void (*facts)(struct roce_pktio *io, struct roce_pktio_facts *out);
-	void (*close)(struct roce_pktio *io);
+	/* Another socket took the place of the one behind `fd`, under the same number. */
+	void (*renew)(struct roce_pktio *io);
+	/* The descriptor `fd` is closed too, or left alone: it is somebody else's by now. */
+	void (*close)(struct roce_pktio *io, bool closes_fd);
 };
 
 struct roce_pktio {
@@ -143,11 +146,22 @@ static inline void roce_pktio_facts(struct roce_pktio *io, struct roce_pktio_fac
 	io->ops->facts(io, out);
 }
 
+static inline void roce_pktio_renew(struct roce_pktio *io)
+{
+	io->ops->renew(io);
+}
+
 /* NULL is allowed. */
 static inline void roce_pktio_close(struct roce_pktio *io)
 {
 	if (io)
-		io->ops->close(io);
+		io->ops->close(io, true);
+}
+
+/* Closes everything but `fd`. */
+static inline void roce_pktio_close_but_fd(struct roce_pktio *io)
+{
+	io->ops->close(io, false);
 }
 
 #endif

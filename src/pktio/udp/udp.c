@@ -209,31 +209,6 @@ static void udp_facts(struct roce_pktio *base, struct roce_pktio_facts *out)
 	out->receive_buffer_bytes = (uint32_t)bytes;
 }
 
-static void udp_close(struct roce_pktio *base)
-{
-	struct udp_io *io = (struct udp_io *)base;
-
-	drop_flows(io);
-	for (uint32_t i = 0; i < UDP_TX_SOCKETS_MAX; i++) {
-		if (io->tx_fds[i] >= 0)
-			close(io->tx_fds[i]);
-	}
-	if (base->fd >= 0)
-		close(base->fd);
-	if (io->rx_buffers)
-		munmap(io->rx_buffers, UDP_RX_DEPTH_MAX * UDP_RX_BYTES);
-	free(io);
-}
-
-static const struct roce_pktio_ops udp_ops = {
-	.rx = udp_rx,
-	.tx = udp_tx,
-	.flow = find_flow,
-	.deadline = udp_deadline,
-	.facts = udp_facts,
-	.close = udp_close,
-};
-
 static void decide_gso(struct udp_io *io, int fd)
 {
 	int value;
@@ -273,6 +248,40 @@ static void set_rx_options(struct udp_io *io, int fd)
 		io->has_gro = true;
 	}
 }
+
+static void udp_renew(struct roce_pktio *base)
+{
+	struct udp_io *io = (struct udp_io *)base;
+
+	io->has_rx_overflow = false;
+	set_rx_options(io, base->fd);
+}
+
+static void udp_close(struct roce_pktio *base, bool closes_fd)
+{
+	struct udp_io *io = (struct udp_io *)base;
+
+	drop_flows(io);
+	for (uint32_t i = 0; i < UDP_TX_SOCKETS_MAX; i++) {
+		if (io->tx_fds[i] >= 0)
+			close(io->tx_fds[i]);
+	}
+	if (closes_fd)
+		close(base->fd);
+	if (io->rx_buffers)
+		munmap(io->rx_buffers, UDP_RX_DEPTH_MAX * UDP_RX_BYTES);
+	free(io);
+}
+
+static const struct roce_pktio_ops udp_ops = {
+	.rx = udp_rx,
+	.tx = udp_tx,
+	.flow = find_flow,
+	.deadline = udp_deadline,
+	.facts = udp_facts,
+	.renew = udp_renew,
+	.close = udp_close,
+};
 
 int roce_udp_open(const struct roce_udp_config *cfg, struct roce_pktio **out)
 {

@@ -391,11 +391,16 @@ static void impair_facts(struct roce_pktio *base, struct roce_pktio_facts *out)
 	}
 }
 
-static void impair_close(struct roce_pktio *base)
+static void impair_renew(struct roce_pktio *base)
+{
+	roce_pktio_renew(((struct impair_io *)base)->inner);
+}
+
+static void impair_close(struct roce_pktio *base, bool closes_fd)
 {
 	struct impair_io *io = (struct impair_io *)base;
 
-	roce_pktio_close(io->inner);
+	io->inner->ops->close(io->inner, closes_fd);
 	free(io->memory);
 	free(io);
 }
@@ -406,6 +411,7 @@ static const struct roce_pktio_ops impair_ops = {
 	.flow = impair_flow,
 	.deadline = impair_deadline,
 	.facts = impair_facts,
+	.renew = impair_renew,
 	.close = impair_close,
 };
 

@@ -135,8 +135,14 @@ static void inner_facts(struct roce_pktio *base, struct roce_pktio_facts *out)
 	*out = (struct roce_pktio_facts){.backend = "inner", .segments_max = 64};
 }
 
-static void inner_close(struct roce_pktio *base)
+static void inner_renew(struct roce_pktio *base)
 {
+	(void)base;
+}
+
+static void inner_close(struct roce_pktio *base, bool closes_fd)
+{
+	(void)closes_fd;
 	free(base);
 }
 
@@ -146,6 +152,7 @@ static const struct roce_pktio_ops inner_ops = {
 	.flow = inner_flow,
 	.deadline = inner_deadline,
 	.facts = inner_facts,
+	.renew = inner_renew,
 	.close = inner_close,
 };
 

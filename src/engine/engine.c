@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Engines of the process: found by network namespace and interface, counted, ended with their last
+ * user, abandoned in a forked child. What a device's environment does is in env.c.
+ */
+#include "engine/engine_internal.h"
+
+#include "engine/guard.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PACKET_COST	     (4096u + ROCE_WINDOW_PACKET_COST)
+#define WINDOW_INITIAL	     (16u * PACKET_COST)
+#define WINDOW_MAX	     (32u * PACKET_COST)
+#define WINDOW_MIN	     (2u * PACKET_COST)
+#define READ_CHUNK_PACKETS   16u
+#define ACK_INTERVAL_PACKETS 8u
+#define BURST_PACKETS	     16u
+#define ACK_TIMEOUT_FLOOR_NS (50 * ROCE_NS_PER_MS)
+
+static pthread_mutex_t engines_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct roce_list engines = {&engines, &engines};
+
+/* A process may change its namespace between two opens. */
+static uint64_t current_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/thread-self/ns/net", &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+/* ---- environment variables ---- */
+
+static int read_impair(struct roce_engine *e)
+{
+	const char *text = getenv("UROCE_IMPAIR");
+	char err[ROCE_LEASE_ERROR_MAX];
+
+	if (!text || !*text)
+		return 0;
+	if (roce_impair_parse(text, &e->impair, err, sizeof(err)) < 0) {
+		engine_complain("%s", err);
+		return -EINVAL;
+	}
+	e->queue.impair = &e->impair;
+	return 0;
+}
+
+static int read_ack_floor(roce_ns_t *out)
+{
+	const char *text = getenv("UROCE_ACK_TIMEOUT_FLOOR_US");
+	unsigned long long us;
+	char *end;
+
+	*out = ACK_TIMEOUT_FLOOR_NS;
+	if (!text || !*text)
+		return 0;
+	errno = 0;
+	us = strtoull(text, &end, 10);
+	if (errno || *end || us > 1000000) {
+		engine_complain("UROCE_ACK_TIMEOUT_FLOOR_US: '%s' is not 0 to 1000000", text);
+		return -EINVAL;
+	}
+	*out = us * ROCE_NS_PER_US;
+	return 0;
+}
+
+/* ---- making and ending ---- */
+
+static int copy_guarded(void *ctx, void *dst, const void *src, size_t length)
+{
+	(void)ctx;
+	return roce_guard_copy(dst, src, length);
+}
+
+static int compare_swap_guarded(void *ctx, uint64_t *word, uint64_t compare, uint64_t swap,
+				uint64_t *out_orig)
+{
+	(void)ctx;
+	return roce_guard_compare_swap(word, compare, swap, out_orig);
+}
+
+static int fetch_add_guarded(void *ctx, uint64_t *word, uint64_t add, uint64_t *out_orig)
+{
+	(void)ctx;
+	return roce_guard_fetch_add(word, add, out_orig);
+}
+
+static const struct roce_mem_ops mem_ops = {
+	.copy = copy_guarded,
+	.compare_swap = compare_swap_guarded,
+	.fetch_add = fetch_add_guarded,
+};
+
+static int init_device(struct roce_engine *e)
+{
+	struct roce_transport_config tuning = {
+		.mem_ops = &mem_ops,
+		.window = {.initial = WINDOW_INITIAL, .min = WINDOW_MIN, .max = WINDOW_MAX},
+		.read_window = WINDOW_MAX,
+		.read_chunk_packets = READ_CHUNK_PACKETS,
+		.ack_interval_packets = ACK_INTERVAL_PACKETS,
+		.burst_packets = BURST_PACKETS,
+	};
+	int err = read_ack_floor(&tuning.ack_timeout_floor_ns);
+
+	if (err)
+		return err;
+	return roce_device_init(&e->device, &engine_env, e, &tuning, &e->counters->transport);
+}
+
+static void destroy(struct roce_engine *e)
+{
+	roce_progress_stop(&e->progress);
+	if (e->queue.stage)
+		roce_queue_fini(&e->queue);
+	roce_lease_close(e->lease);
+	if (e->is_device_ready)
+		roce_device_fini(&e->device);
+	roce_shared_counters_destroy(e->counters, e->counters_fd);
+	roce_netdev_source_close(e->source);
+	pthread_mutex_destroy(&e->facts_lock);
+	free(e);
+}
+
+static int create(uint32_t ifindex, uint64_t namespace_id, struct roce_engine **out)
+{
+	struct roce_engine *e = calloc(1, sizeof(*e));
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	e->ifindex = ifindex;
+	e->namespace_id = namespace_id;
+	e->use_count = 1;
+	e->counters_fd = -1;
+	pthread_mutex_init(&e->facts_lock, NULL);
+	err = roce_netdev_source_open(&e->source);
+	if (!err)
+		err = roce_netdev_read(e->source, ifindex, &e->facts);
+	if (err)
+		goto fail;
+	err = -ENOMEM;
+	e->counters = roce_shared_counters_create(&e->counters_fd);
+	if (!e->counters)
+		goto fail;
+	e->counters->ifindex = ifindex;
+	roce_netdev_device_name(e->facts.name, e->counters->device_name);
+	e->queue.transport = &e->device.transport;
+	e->queue.ifindex = ifindex;
+	e->queue.counters = e->counters;
+	err = read_impair(e);
+	if (!err)
+		err = roce_queue_init(&e->queue);
+	if (!err)
+		err = init_device(e);
+	if (err)
+		goto fail;
+	e->is_device_ready = true;
+	*out = e;
+	return 0;
+fail:
+	destroy(e);
+	return err;
+}
+
+/* ---- fork ---- */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&engines_lock);
+}
+
+static void after_fork_in_parent(void)
+{
+	pthread_mutex_unlock(&engines_lock);
+}
+
+/* Other threads are gone, perhaps in the middle of anything: only close and forget. */
+static void after_fork_in_child(void)
+{
+	struct roce_list *it, *next;
+
+	roce_list_for_each_safe (it, next, &engines) {
+		struct roce_engine *e = roce_container_of(it, struct roce_engine, link);
+
+		roce_list_remove(it);
+		e->is_abandoned = true;
+		roce_progress_abandon(&e->progress);
+		if (e->lease)
+			roce_queue_abandon(&e->queue,
+					   roce_lease_are_sockets_closed_in_child(e->lease));
+	}
+	pthread_mutex_init(&engines_lock, NULL);
+}
+
+static void register_fork_handlers(void)
+{
+	(void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+/* ---- interface ---- */
+
+int roce_engine_get(uint32_t ifindex, struct roce_engine **out)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	uint64_t namespace_id = current_namespace();
+	struct roce_list *it;
+	int err;
+
+	pthread_once(&once, register_fork_handlers);
+	pthread_mutex_lock(&engines_lock);
+	roce_list_for_each (it, &engines) {
+		struct roce_engine *e = roce_container_of(it, struct roce_engine, link);
+
+		if (e->ifindex == ifindex && e->namespace_id == namespace_id) {
+			e->use_count++;
+			pthread_mutex_unlock(&engines_lock);
+			*out = e;
+			return 0;
+		}
+	}
+	err = create(ifindex, namespace_id, out);
+	if (!err)
+		roce_list_add_tail(&engines, &(*out)->link);
+	pthread_mutex_unlock(&engines_lock);
+	return err;
+}
+
+void roce_engine_put(struct roce_engine *e)
+{
+	bool is_last;
+
+	/* In a forked child the parent's engine stays as it was: a piece of memory. */
+	if (!e || e->is_abandoned)
+		return;
+	pthread_mutex_lock(&engines_lock);
+	is_last = --e->use_count == 0;
+	if (is_last)
+		roce_list_remove(&e->link);
+	pthread_mutex_unlock(&engines_lock);
+	if (is_last)
+		destroy(e);
+}
+
+struct roce_device *roce_engine_device(struct roce_engine *e)
+{
+	return &e->device;
+}
+
+const struct roce_shared_counters *roce_engine_counters(const struct roce_engine *e, int *out_fd)
+{
+	*out_fd = e->counters_fd;
+	return e->counters;
+}
+
+int roce_engine_facts(struct roce_engine *e, struct roce_pktio_facts *out)
+{
+	int err = -ENOENT;
+
+	pthread_mutex_lock(&e->device.lock);
+	for (uint32_t i = 0; i < e->queue.address_count && err; i++) {
+		if (e->queue.addresses[i].use_count) {
+			roce_pktio_facts(e->queue.addresses[i].io, out);
+			err = 0;
+		}
+	}
+	pthread_mutex_unlock(&e->device.lock);
+	return err;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The engine's parts, shared by engine.c (life) and env.c (what verbs call). */
+#ifndef ROCE_ENGINE_ENGINE_INTERNAL_H
+#define ROCE_ENGINE_ENGINE_INTERNAL_H
+
+#include "engine/engine.h"
+#include "engine/progress.h"
+#include "engine/queue.h"
+
+struct roce_engine {
+	struct roce_list link; /* of all engines of the process */
+	uint64_t namespace_id;
+	uint32_t ifindex;
+	uint32_t use_count;
+	bool is_abandoned; /* this is a forked child */
+	bool is_device_ready;
+	struct roce_device device;
+	struct roce_shared_counters *counters;
+	int counters_fd;
+	struct roce_impair_spec impair;
+	struct roce_lease *lease; /* NULL until the slot is acquired */
+	struct roce_queue queue;
+	struct roce_progress progress;
+
+	pthread_mutex_t facts_lock; /* guards the two below; innermost */
+	struct roce_netdev_source *source;
+	struct roce_netdev facts;
+};
+
+extern const struct roce_device_env engine_env;
+
+/* One line on stderr. Opening a device is no data path, and its errors have only an errno else;
+ * quiet unless UROCE_DEBUG=1. */
+void engine_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

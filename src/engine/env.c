@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The environment that verbs see (struct roce_device_env), on this engine: the slot with its lease
+ * and thread, addresses with their sockets, facts of the netdev; progress is in progress.c.
+ */
+#include "engine/engine_internal.h"
+
+#include "engine/guard.h"
+#include "wire/mtu.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+void engine_complain(const char *format, ...)
+{
+	const char *debug = getenv("UROCE_DEBUG");
+	char line[ROCE_LEASE_ERROR_MAX + 64];
+	va_list args;
+
+	if (!debug || strcmp(debug, "0") == 0)
+		return;
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	fprintf(stderr, "uroce: %s\n", line);
+}
+
+static roce_ns_t env_now(void *ctx)
+{
+	(void)ctx;
+	return roce_clock_now();
+}
+
+static void env_random(void *ctx, void *out, size_t length)
+{
+	uint8_t *at = out;
+
+	(void)ctx;
+	while (length) {
+		ssize_t got = getrandom(at, length, 0);
+
+		if (got < 0)
+			continue; /* EINTR before the system's pool is ready */
+		at += got;
+		length -= (size_t)got;
+	}
+}
+
+static void env_progress(void *ctx, bool is_polling)
+{
+	roce_progress_run(&((struct roce_engine *)ctx)->progress, is_polling);
+}
+
+static void env_kick(void *ctx)
+{
+	roce_progress_kick(&((struct roce_engine *)ctx)->progress);
+}
+
+static void env_arm(void *ctx)
+{
+	roce_progress_arm(&((struct roce_engine *)ctx)->progress);
+}
+
+static void env_on_completions(void *ctx)
+{
+	roce_progress_on_completions(&((struct roce_engine *)ctx)->progress);
+}
+
+/* ---- slot and addresses ---- */
+
+static void on_stray(void *ctx, const struct roce_gid *local, const struct sockaddr_storage *from,
+		     const void *data, size_t length, uint8_t tos)
+{
+	struct roce_engine *e = ctx;
+
+	roce_queue_take_stray(&e->queue, local, from, data, length, tos, roce_clock_now());
+}
+
+static void on_replaced(void *ctx, int fd)
+{
+	struct roce_engine *e = ctx;
+
+	for (uint32_t i = 0; i < e->queue.address_count; i++) {
+		struct roce_queue_address *a = &e->queue.addresses[i];
+
+		if (a->use_count && a->io->fd == fd) {
+			roce_pktio_renew(a->io);
+			(void)roce_progress_add_socket(&e->progress, fd);
+		}
+	}
+}
+
+static int env_acquire_slot(void *ctx, uint8_t *out_slot)
+{
+	struct roce_engine *e = ctx;
+	struct roce_lease_config cfg = {.on_stray = on_stray, .on_replaced = on_replaced, .ctx = e};
+	char text[ROCE_LEASE_ERROR_MAX] = "";
+	int err;
+
+	if (e->is_abandoned)
+		return -ENOTCONN;
+	err = roce_lease_open(&e->lease, &cfg, text);
+	if (err) {
+		e->lease = NULL;
+		engine_complain("%s: %s", e->counters->device_name, text);
+		return err;
+	}
+	err = roce_lease_slot(e->lease, &e->queue.slot, text);
+	if (err) {
+		engine_complain("%s: %s", e->counters->device_name, text);
+		goto fail;
+	}
+	roce_guard_install();
+	e->queue.lease = e->lease;
+	err = roce_progress_start(&e->progress, &e->queue, &e->device.lock);
+	if (err) {
+		engine_complain("%s: cannot start the progress thread: %s",
+				e->counters->device_name, strerror(-err));
+		goto fail;
+	}
+	*out_slot = e->queue.slot;
+	return 0;
+fail:
+	roce_lease_close(e->lease);
+	e->lease = NULL;
+	e->queue.lease = NULL;
+	e->queue.slot = 0;
+	return err;
+}
+
+static int env_open_address(void *ctx, const struct roce_gid *sgid)
+{
+	struct roce_engine *e = ctx;
+	char text[ROCE_LEASE_ERROR_MAX] = "";
+	bool is_new;
+	int err;
+
+	if (e->is_abandoned || !e->lease)
+		return -ENOTCONN;
+	roce_guard_install(); /* the program may have set handlers of its own meanwhile */
+	err = roce_queue_open_address(&e->queue, sgid, &is_new, text);
+	if (err) {
+		engine_complain("%s: %s", e->counters->device_name, text);
+		return err;
+	}
+	for (uint32_t i = 0; is_new && i < e->queue.address_count; i++) {
+		struct roce_queue_address *a = &e->queue.addresses[i];
+
+		if (!a->use_count || !roce_gid_is_equal(&a->gid, sgid))
+			continue;
+		err = roce_progress_add_socket(&e->progress, a->io->fd);
+		if (err)
+			roce_queue_close_address(&e->queue, sgid);
+		break;
+	}
+	return err;
+}
+
+static void env_close_address(void *ctx, const struct roce_gid *sgid)
+{
+	struct roce_engine *e = ctx;
+
+	if (e->is_abandoned)
+		return;
+	/* What waits to be sent from here (a last ACK) leaves first. */
+	if (roce_tx_is_pending(&e->device.transport))
+		(void)roce_queue_tx(&e->queue, roce_clock_now());
+	roce_queue_close_address(&e->queue, sgid);
+}
+
+/* ---- facts ---- */
+
+/* Fresh ones: read again when netlink told of a change since. Lock: facts_lock. */
+static int refresh_facts(struct roce_engine *e)
+{
+	int err;
+
+	if (e->is_abandoned)
+		return -ENOTCONN;
+	if (!roce_netdev_source_is_changed(e->source))
+		return 0;
+	err = roce_netdev_read(e->source, e->ifindex, &e->facts);
+	if (err == -ENODEV) { /* gone for good: a port that is down, without addresses */
+		e->facts.is_up = false;
+		e->facts.gid_count = 0;
+		err = 0;
+	}
+	return err;
+}
+
+static int env_query_port(void *ctx, struct roce_port_info *out)
+{
+	struct roce_engine *e = ctx;
+	int err;
+
+	pthread_mutex_lock(&e->facts_lock);
+	err = refresh_facts(e);
+	if (!err) {
+		out->is_up = e->facts.is_up;
+		out->netdev_mtu = e->facts.mtu;
+		out->active_mtu = roce_mtu_enum_from_netdev(e->facts.mtu);
+		out->speed_mbps = e->facts.speed_mbps;
+		out->gid_count = e->facts.gid_count;
+		memcpy(out->mac, e->facts.mac, sizeof(out->mac));
+	}
+	pthread_mutex_unlock(&e->facts_lock);
+	return err;
+}
+
+static int env_query_gid(void *ctx, uint32_t index, struct roce_gid *out, uint32_t *out_ifindex)
+{
+	struct roce_engine *e = ctx;
+	int err;
+
+	pthread_mutex_lock(&e->facts_lock);
+	err = refresh_facts(e);
+	if (!err && index >= e->facts.gid_count)
+		err = -ENOENT;
+	if (!err) {
+		*out = e->facts.gids[index];
+		*out_ifindex = e->ifindex;
+	}
+	pthread_mutex_unlock(&e->facts_lock);
+	return err;
+}
+
+const struct roce_device_env engine_env = {
+	.now = env_now,
+	.random = env_random,
+	.progress = env_progress,
+	.kick = env_kick,
+	.arm = env_arm,
+	.on_completions = env_on_completions,
+	.acquire_slot = env_acquire_slot,
+	.open_address = env_open_address,
+	.close_address = env_close_address,
+	.query_port = env_query_port,
+	.query_gid = env_query_gid,
+};

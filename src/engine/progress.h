@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who moves packets: the program's own calls (poll_cq, post_send) where it makes them, a thread
+ * where it does not. The thread blocks, never spins, and stands aside while the program polls,
+ * since every wake-up of it would take the processor or the lock from a poll that is under way.
+ *
+ *   armed     the sockets are in the thread's epoll set: it wakes for each packet
+ *   disarmed  they are not; the thread only looks, every 0.2 to 1 ms, whether polling has stopped,
+ *             and if so does the work and arms
+ *
+ * Four empty polls in a row disarm. A packet that a poll found arms again, but only behind the next
+ * post (the answer leaves first), and not within the time that a needless wake-up has just cost.
+ * A program that is about to block (req_notify, get_cq_event) arms at once.
+ *
+ * The device's lock is held in every call but start and stop.
+ */
+#ifndef ROCE_ENGINE_PROGRESS_H
+#define ROCE_ENGINE_PROGRESS_H
+
+#include "engine/queue.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct roce_progress {
+	pthread_mutex_t *lock; /* the device's */
+	struct roce_queue *queue;
+	pthread_t thread;
+	bool is_started;
+	int epoll_fd;
+	int timer_fd;
+	int stop_fd;
+
+	bool is_armed;
+	bool is_watching;     /* the thread's timer runs for the next look */
+	bool is_polled;	      /* a program polls: four empty polls since it last blocked */
+	bool is_arming_due;   /* a packet was found while disarmed */
+	uint32_t empty_count; /* polls in a row that found nothing */
+	uint32_t kick_count;  /* posts that wait in a batch */
+	roce_ns_t timer_at;   /* what timer_fd is set to, ROCE_NEVER if not */
+	roce_ns_t last_poll;
+	roce_ns_t last_found; /* when a poll last found something, or polling began */
+	roce_ns_t look_interval;
+	roce_ns_t hold_until; /* no arming behind a post before this */
+};
+
+roce_ns_t roce_clock_now(void);
+
+/* 0 or -errno; the thread runs from here on. */
+int roce_progress_start(struct roce_progress *p, struct roce_queue *queue, pthread_mutex_t *lock);
+/* Ends the thread; called without the lock. */
+void roce_progress_stop(struct roce_progress *p);
+/* In a forked child, where there is no thread: closes the descriptors. */
+void roce_progress_abandon(struct roce_progress *p);
+
+/* A descriptor of an address that was opened; -errno if it cannot be waited for. */
+int roce_progress_add_socket(struct roce_progress *p, int fd);
+
+/* The calls of struct roce_device_env. */
+void roce_progress_run(struct roce_progress *p, bool is_polling);
+void roce_progress_kick(struct roce_progress *p);
+void roce_progress_arm(struct roce_progress *p);
+void roce_progress_on_completions(struct roce_progress *p);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the program's side and the thread's side of progress share. */
+#ifndef ROCE_ENGINE_PROGRESS_INTERNAL_H
+#define ROCE_ENGINE_PROGRESS_INTERNAL_H
+
+#include "engine/progress.h"
+#include "transport/qp.h"
+
+#define PROGRESS_LOOK_MIN_NS (200 * ROCE_NS_PER_US)
+#define PROGRESS_LOOK_MAX_NS ROCE_NS_PER_MS
+
+/* data.u32 of an epoll entry */
+enum progress_source {
+	PROGRESS_SOCKET,
+	PROGRESS_TIMER,
+	PROGRESS_STOP,
+	PROGRESS_LEASE,
+};
+
+void progress_set_armed(struct roce_progress *p, bool armed);
+/* Brings the thread's timer forward to `when`; never puts it off. */
+void progress_wake_at(struct roce_progress *p, roce_ns_t when);
+/* For the next look, or when nobody polls for the next deadline. */
+void progress_wake_for_next(struct roce_progress *p, roce_ns_t now);
+void progress_run_timers(struct roce_progress *p, roce_ns_t now);
+
+#endif
