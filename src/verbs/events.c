@@ -96,8 +96,7 @@ static struct roce_event_source *take_first(struct roce_events *q, uint32_t *out
 	return src;
 }
 
-int roce_events_get(struct roce_events *q, struct roce_event_source **out_src,
-			 uint32_t *out_type)
+int roce_events_get(struct roce_events *q, struct roce_event_source **out_src, uint32_t *out_type)
 {
 	for (;;) {
 		struct roce_event_source *src;
@@ -118,8 +117,7 @@ int roce_events_get(struct roce_events *q, struct roce_event_source **out_src,
 	}
 }
 
-void roce_event_source_ack(struct roce_events *q, struct roce_event_source *src,
-			   uint32_t count)
+void roce_event_source_ack(struct roce_events *q, struct roce_event_source *src, uint32_t count)
 {
 	pthread_mutex_lock(&q->lock);
 	src->acked += count;

@@ -52,15 +52,12 @@ void roce_events_fini(struct roce_events *q);
 void roce_event_source_init(struct roce_event_source *src, enum roce_event_owner kind, void *owner);
 
 /* `type` below ROCE_EVENT_COUNTED waits at most once; ROCE_EVENT_COUNTED as often as posted. */
-void roce_events_post(struct roce_events *q, struct roce_event_source *src,
-			   uint32_t type);
+void roce_events_post(struct roce_events *q, struct roce_event_source *src, uint32_t type);
 
 /* Takes the next event, blocking unless the descriptor is O_NONBLOCK. 0, -EAGAIN, -EINTR. */
-int roce_events_get(struct roce_events *q, struct roce_event_source **out_src,
-			 uint32_t *out_type);
+int roce_events_get(struct roce_events *q, struct roce_event_source **out_src, uint32_t *out_type);
 
-void roce_event_source_ack(struct roce_events *q, struct roce_event_source *src,
-			   uint32_t count);
+void roce_event_source_ack(struct roce_events *q, struct roce_event_source *src, uint32_t count);
 
 /* Forgets what waits, then waits until everything delivered has been acknowledged. The caller has
  * made sure that nothing is posted any more and holds no lock. */

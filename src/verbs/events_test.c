@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The queue of events's descriptor is readable exactly while something waits, blocks and does not block
- * as the program asked, and retiring a source waits for the program's acknowledgement.
+ * The queue of events's descriptor is readable exactly while something waits, blocks and does not
+ * block as the program asked, and retiring a source waits for the program's acknowledgement.
  */
 #include "verbs/events.h"
 

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOP_SLOT	5
-#define LOOP_MTU_BYTES	4096
-#define LOOP_PACKETS	16
-#define LOOP_TICK_NS	100
+#define LOOP_SLOT      5
+#define LOOP_MTU_BYTES 4096
+#define LOOP_PACKETS   16
+#define LOOP_TICK_NS   100
 
 struct loop_env {
 	struct roce_device dev;
@@ -87,35 +87,42 @@ static size_t loop_gather(const struct roce_payload *from, uint8_t *to)
 	return done;
 }
 
-static void loop_progress(void *ctx, bool is_polling)
+/* One round: what is ready now travels. Number of packets. */
+static inline size_t loop_step(struct loop_env *env)
 {
 	static uint8_t bytes[LOOP_PACKETS][LOOP_MTU_BYTES];
-	struct loop_env *env = ctx;
 	struct roce_tx_pkt pkts[LOOP_PACKETS];
 	struct roce_path paths[LOOP_PACKETS];
-	size_t n;
+	size_t n = roce_tx(&env->dev.transport, pkts, LOOP_PACKETS, env->now);
+
+	for (size_t i = 0; i < n; i++) {
+		paths[i] = *pkts[i].path;
+		loop_gather(&pkts[i].payload, bytes[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct roce_rx_pkt rx = {
+			.hdr = pkts[i].hdr,
+			.payload = bytes[i],
+			.payload_len = pkts[i].payload.length,
+			.src = &paths[i].sgid,
+			.dst = &paths[i].dgid,
+		};
+
+		env->now += LOOP_TICK_NS;
+		roce_rx(&env->dev.transport, &rx, env->now);
+	}
+	return n;
+}
+
+static void loop_progress(void *ctx, bool is_polling)
+{
+	struct loop_env *env = ctx;
 
 	(void)is_polling;
 	env->now += LOOP_TICK_NS;
 	roce_on_deadline(&env->dev.transport, env->now);
-	while ((n = roce_tx(&env->dev.transport, pkts, LOOP_PACKETS, env->now)) > 0) {
-		for (size_t i = 0; i < n; i++) {
-			paths[i] = *pkts[i].path;
-			loop_gather(&pkts[i].payload, bytes[i]);
-		}
-		for (size_t i = 0; i < n; i++) {
-			struct roce_rx_pkt rx = {
-				.hdr = pkts[i].hdr,
-				.payload = bytes[i],
-				.payload_len = pkts[i].payload.length,
-				.src = &paths[i].sgid,
-				.dst = &paths[i].dgid,
-			};
-
-			env->now += LOOP_TICK_NS;
-			roce_rx(&env->dev.transport, &rx, env->now);
-		}
-	}
+	while (loop_step(env) > 0)
+		;
 }
 
 static void loop_nothing(void *ctx)
@@ -253,10 +260,10 @@ static inline int loop_qp_to_init(struct roce_verbs_qp *qp, uint32_t access)
 				    NULL);
 }
 
-#define LOOP_RTR_MASK                                                                     \
-	(ROCE_ATTR_STATE | ROCE_ATTR_AV | ROCE_ATTR_PATH_MTU | ROCE_ATTR_DEST_QPN |       \
+#define LOOP_RTR_MASK                                                               \
+	(ROCE_ATTR_STATE | ROCE_ATTR_AV | ROCE_ATTR_PATH_MTU | ROCE_ATTR_DEST_QPN | \
 	 ROCE_ATTR_RQ_PSN | ROCE_ATTR_MAX_DEST_RD_ATOMIC | ROCE_ATTR_MIN_RNR_TIMER)
-#define LOOP_RTS_MASK                                                                     \
+#define LOOP_RTS_MASK                                                                      \
 	(ROCE_ATTR_STATE | ROCE_ATTR_TIMEOUT | ROCE_ATTR_RETRY_CNT | ROCE_ATTR_RNR_RETRY | \
 	 ROCE_ATTR_SQ_PSN | ROCE_ATTR_MAX_QP_RD_ATOMIC)
 

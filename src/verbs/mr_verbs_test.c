@@ -60,8 +60,9 @@ static void access__remote_write_needs_local_write(void **state)
 	struct roce_verbs_mr mr;
 
 	for (uint32_t access = 0; access < 0x100; access++) {
-		bool is_right = !(access & (ROCE_ACCESS_REMOTE_WRITE | ROCE_ACCESS_REMOTE_ATOMIC)) ||
-				(access & ROCE_ACCESS_LOCAL_WRITE);
+		bool is_right =
+			!(access & (ROCE_ACCESS_REMOTE_WRITE | ROCE_ACCESS_REMOTE_ATOMIC)) ||
+			(access & ROCE_ACCESS_LOCAL_WRITE);
 
 		assert_int_equal(reg(f, &mr, a, 64, a, access), is_right ? 0 : -EINVAL);
 		if (is_right)

@@ -210,6 +210,14 @@ static int acquire_path(struct roce_verbs_qp *vqp, struct roce_qp_attr *attr, ui
 	return 0;
 }
 
+/* What the queue pair still owes its peer (the ACK of a message whose completion the program has
+ * just polled) leaves before it forgets; hardware would have sent it long ago. */
+static void send_what_is_due(struct roce_device *dev)
+{
+	if (roce_tx_is_pending(&dev->transport))
+		dev->env->progress(dev->env_ctx, false);
+}
+
 static int apply(struct roce_verbs_qp *vqp, struct roce_qp_attr *attr, uint32_t mask)
 {
 	struct roce_device *dev = vqp->ctx->dev;
@@ -217,6 +225,9 @@ static int apply(struct roce_verbs_qp *vqp, struct roce_qp_attr *attr, uint32_t 
 	enum roce_modify_result result;
 	uint32_t bad;
 
+	if ((mask & ROCE_ATTR_STATE) &&
+	    (attr->state == ROCE_QP_RESET || attr->state == ROCE_QP_ERR))
+		send_what_is_due(dev);
 	if (mask & ROCE_ATTR_AV) {
 		int err = acquire_path(vqp, attr, mask);
 
@@ -262,6 +273,7 @@ void roce_verbs_qp_detach(struct roce_verbs_qp *vqp)
 
 	if (roce_list_is_empty(&vqp->link))
 		return;
+	send_what_is_due(dev);
 	roce_qp_fini(&vqp->qp);
 	roce_cq_clean(&vqp->send_cq->cq, &vqp->qp);
 	roce_cq_clean(&vqp->recv_cq->cq, &vqp->qp);

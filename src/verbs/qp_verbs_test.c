@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Queue pairs and completion queues on a device whose packets come back to itself: capabilities,
- * numbers, what modify refuses and that a refusal leaves nothing behind, data, events, and the order
- * in which objects may go.
+ * numbers, what modify refuses and that a refusal leaves nothing behind, data, events, and the
+ * order in which objects may go.
  */
 #include "verbs/limits.h"
 #include "verbs/loop_env.h"
@@ -14,8 +14,8 @@
 #include <fcntl.h>
 #include <cmocka.h>
 
-#define ALL_ACCESS                                                                          \
-	(ROCE_ACCESS_LOCAL_WRITE | ROCE_ACCESS_REMOTE_WRITE | ROCE_ACCESS_REMOTE_READ |     \
+#define ALL_ACCESS                                                                      \
+	(ROCE_ACCESS_LOCAL_WRITE | ROCE_ACCESS_REMOTE_WRITE | ROCE_ACCESS_REMOTE_READ | \
 	 ROCE_ACCESS_REMOTE_ATOMIC)
 #define BYTES 8192u
 
@@ -220,10 +220,8 @@ static int rtr_with(struct fixture *f, struct roce_qp_attr attr, uint32_t mask, 
 static void modify__rtr_refuses_bad_vectors(void **state)
 {
 	struct fixture *f = *state;
-	const struct roce_qp_attr good = {.state = ROCE_QP_RTR,
-					  .path_mtu = 3,
-					  .dest_qpn = 0x112233,
-					  .max_dest_rd_atomic = 1};
+	const struct roce_qp_attr good = {
+		.state = ROCE_QP_RTR, .path_mtu = 3, .dest_qpn = 0x112233, .max_dest_rd_atomic = 1};
 	struct roce_qp_attr attr = good;
 	struct roce_av av;
 
@@ -344,8 +342,7 @@ static void data__send_write_and_atomic(void **state)
 	struct roce_sge from = sge_of(f, 0, 5000);
 	struct roce_sge to = sge_of(f, 1, 6000);
 	struct roce_sge result = sge_of(f, 0, 8);
-	struct roce_send_wr wr = {
-		.wr_id = 1, .sge = &from, .sge_count = 1, .opcode = ROCE_WR_SEND};
+	struct roce_send_wr wr = {.wr_id = 1, .sge = &from, .sge_count = 1, .opcode = ROCE_WR_SEND};
 	struct roce_cqe cqes[2];
 	uint64_t word;
 
@@ -565,6 +562,32 @@ static void destroy__completions_leave_the_queue(void **state)
 	assert_int_equal(roce_verbs_cq_poll(&f->cq, &cqe, 1), 0);
 }
 
+/* The receiver has its message and goes; the sender must not wait for an ACK that never comes. */
+static void destroy__sends_the_last_ack(void **state)
+{
+	struct fixture *f = *state;
+	struct roce_sge from = sge_of(f, 0, 16);
+	struct roce_sge to = sge_of(f, 1, 16);
+	struct roce_send_wr wr = {.wr_id = 7, .sge = &from, .sge_count = 1, .opcode = ROCE_WR_SEND};
+	struct roce_cqe cqe;
+
+	connect_both(f);
+	post_recv(&f->b, 8, &to);
+	post_send(&f->a, &wr);
+	/* The request arrives, its ACK waits. */
+	loop_step(&f->env);
+	assert_int_equal(roce_cq_poll(&f->cq.cq, &cqe, 1), 1);
+	assert_int_equal(cqe.wr_id, 8);
+	assert_true(roce_tx_is_pending(&f->env.dev.transport));
+	roce_verbs_qp_fini(&f->b);
+	poll_one(f, &cqe);
+	assert_int_equal(cqe.wr_id, 7);
+	assert_int_equal(cqe.status, ROCE_WC_SUCCESS);
+	f->b = (struct roce_verbs_qp){.ctx = &f->ctx};
+	roce_list_init(&f->b.link);
+	roce_event_source_init(&f->b.events, ROCE_EVENT_OF_QP, NULL);
+}
+
 static void context__closed_under_live_objects(void **state)
 {
 	struct fixture *f = *state;
@@ -607,6 +630,7 @@ int main(void)
 		TEST(cq__resize_keeps_what_waits),
 		TEST(destroy__order_is_enforced),
 		TEST(destroy__completions_leave_the_queue),
+		TEST(destroy__sends_the_last_ack),
 		TEST(context__closed_under_live_objects),
 	};
 
