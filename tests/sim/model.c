@@ -130,44 +130,60 @@ void sim_model_check_target(struct sim_flow *flow, uint32_t op)
 			     op);
 }
 
+/* Byte `position` of what a request sends. */
+static uint8_t message_byte(const struct sim_flow *flow, const struct sim_op *op, size_t position)
+{
+	const uint8_t *image = flow->run->images[flow->plan->from];
+
+	for (uint32_t i = 0; i < op->piece_count; i++) {
+		if (position < op->pieces[i].length)
+			return image[op->pieces[i].offset + position];
+		position -= op->pieces[i].length;
+	}
+	return 0;
+}
+
+/* Where in the message the byte at `offset` lies, if the pieces hold it; SIZE_MAX if not. */
+static size_t position_in(const struct sim_piece *pieces, uint32_t count, size_t offset)
+{
+	size_t position = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (offset >= pieces[i].offset && offset < pieces[i].offset + pieces[i].length)
+			return position + (offset - pieces[i].offset);
+		position += pieces[i].length;
+	}
+	return SIZE_MAX;
+}
+
 /* Byte `offset` of `host`, if request `op` of a flow could have put it there. */
 static bool could_have_put(const struct sim_flow *flow, const struct sim_op *op, unsigned int host,
 			   size_t offset, uint8_t value)
 {
-	const struct sim_run *run = flow->run;
 	unsigned int from = flow->plan->from;
-	const struct sim_piece *pieces = op->pieces;
-	uint32_t count = op->piece_count;
-	uint32_t position = 0;
-	static uint8_t message[(1u << 20) + 4096];
+	const struct sim_recv *recv;
+	size_t position;
 
-	if (is_atomic(op->opcode)) {
-		/* not executed and acknowledged at once is beyond a byte's judgement */
-		return (host != from && offset >= op->remote && offset < op->remote + 8) ||
-		       (host == from && count && offset >= pieces[0].offset &&
-			offset < pieces[0].offset + 8);
-	}
-	if (op->opcode == ROCE_WR_RDMA_READ) {
-		if (host != from)
+	if (host == from) {
+		position = position_in(op->pieces, op->piece_count, offset);
+		if (position >= op->length)
 			return false;
-		memcpy(message, run->images[!from] + op->remote, op->length);
+		/* the value that an atomic found is beyond a byte's judgement */
+		return is_atomic(op->opcode) ||
+		       (op->opcode == ROCE_WR_RDMA_READ &&
+			flow->run->images[!from][op->remote + position] == value);
+	}
+	if (op->opcode == ROCE_WR_RDMA_READ)
+		return false;
+	if (is_atomic(op->opcode))
+		return offset >= op->remote && offset < op->remote + op->length;
+	if (op->opcode == ROCE_WR_RDMA_WRITE || op->opcode == ROCE_WR_RDMA_WRITE_WITH_IMM) {
+		position = offset - op->remote; /* huge below it */
 	} else {
-		if (host == from)
-			return false;
-		gather(message, run->images[from], pieces, count);
-		if (op->opcode == ROCE_WR_RDMA_WRITE || op->opcode == ROCE_WR_RDMA_WRITE_WITH_IMM)
-			return offset >= op->remote && offset < op->remote + op->length &&
-			       message[offset - op->remote] == value;
-		pieces = flow->plan->recvs[op->recv].pieces;
-		count = flow->plan->recvs[op->recv].piece_count;
+		recv = &flow->plan->recvs[op->recv];
+		position = position_in(recv->pieces, recv->piece_count, offset);
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		if (offset >= pieces[i].offset && offset < pieces[i].offset + pieces[i].length)
-			return position + (offset - pieces[i].offset) < op->length &&
-			       message[position + (offset - pieces[i].offset)] == value;
-		position += pieces[i].length;
-	}
-	return false;
+	return position < op->length && message_byte(flow, op, position) == value;
 }
 
 /* A request that the responder has executed, but whose answer may never have come. */

@@ -14,12 +14,14 @@
 #include <string.h>
 
 #define PACKETS_MAX 2500u /* of one seed, all flows together */
-#define GAP_MIN	    16u	  /* bytes that nobody may touch, around every region */
+#define BYTES_MAX   (3u << 20)
+#define GAP_MIN	    16u /* bytes that nobody may touch, around every region */
 
 struct draw {
 	struct sim_plan *plan;
 	struct roce_prng prng;
 	uint32_t packets_left;
+	uint32_t bytes_left;
 };
 
 const char *sim_recipe_str(enum sim_recipe recipe)
@@ -222,9 +224,12 @@ static uint32_t draw_length(struct draw *d, uint32_t mtu, uint32_t length_max)
 	if (length > length_max)
 		length = length_max;
 	packets = length / mtu + 1;
-	if (packets > d->packets_left)
-		length = below(d, 64), packets = 1;
+	if (packets > d->packets_left || length > d->bytes_left) {
+		length = below(d, 64);
+		packets = 1;
+	}
 	d->packets_left -= packets < d->packets_left ? packets : d->packets_left;
+	d->bytes_left -= length < d->bytes_left ? length : d->bytes_left;
 	return length;
 }
 
@@ -685,7 +690,8 @@ static roce_ns_t longest_run_ns(const struct sim_plan *plan)
 
 void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_recipe recipe)
 {
-	struct draw d = {.plan = plan, .prng = {seed}, .packets_left = PACKETS_MAX};
+	struct draw d = {
+		.plan = plan, .prng = {seed}, .packets_left = PACKETS_MAX, .bytes_left = BYTES_MAX};
 	size_t cursors[2] = {GAP_MIN, GAP_MIN};
 	uint32_t drawn;
 

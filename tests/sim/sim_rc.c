@@ -20,12 +20,13 @@ struct options {
 	bool is_quiet;
 	bool is_single; /* do not run each seed twice */
 	bool is_hash_printed;
+	bool is_summed;
 };
 
 static void print_usage(void)
 {
 	printf("usage: sim-rc [--seed N] [--seeds COUNT] [--recipe NAME] [--trace] [--quiet]\n"
-	       "              [--once] [--hash]\n"
+	       "              [--once] [--hash] [--stats]\n"
 	       "  --seed N       first seed (default 1); a commit hash will do\n"
 	       "  --seeds COUNT  how many seeds to run, one after the other (default 1)\n"
 	       "  --recipe NAME  trouble of one kind only:");
@@ -35,7 +36,8 @@ static void print_usage(void)
 	       "  --trace        print every packet, post and completion\n"
 	       "  --quiet        print failures only\n"
 	       "  --once         do not run each seed a second time to compare the hash\n"
-	       "  --hash         print each seed's hash\n");
+	       "  --hash         print each seed's hash\n"
+	       "  --stats        print the sums of all counters and packet fates in the end\n");
 }
 
 /* A number, or the first 15 digits of a commit hash. */
@@ -65,15 +67,11 @@ static bool parse_recipe(const char *text, enum sim_recipe *out)
 static bool parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"seed", required_argument, NULL, 's'},
-		{"seeds", required_argument, NULL, 'n'},
-		{"recipe", required_argument, NULL, 'r'},
-		{"trace", no_argument, NULL, 't'},
-		{"quiet", no_argument, NULL, 'q'},
-		{"once", no_argument, NULL, 'o'},
-		{"hash", no_argument, NULL, 'x'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
+		{"seed", required_argument, NULL, 's'},	  {"seeds", required_argument, NULL, 'n'},
+		{"recipe", required_argument, NULL, 'r'}, {"trace", no_argument, NULL, 't'},
+		{"quiet", no_argument, NULL, 'q'},	  {"once", no_argument, NULL, 'o'},
+		{"hash", no_argument, NULL, 'x'},	  {"stats", no_argument, NULL, 'u'},
+		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
 	};
 	int c;
 
@@ -102,6 +100,9 @@ static bool parse_options(int argc, char **argv, struct options *o)
 		case 'x':
 			o->is_hash_printed = true;
 			break;
+		case 'u':
+			o->is_summed = true;
+			break;
 		default:
 			return false;
 		}
@@ -112,6 +113,31 @@ static bool parse_options(int argc, char **argv, struct options *o)
 static struct sim_plan plan;
 static struct sim_run run;
 
+static uint64_t sums[ROCE_COUNTER_COUNT];
+static uint64_t fate_sums[ROCE_LINK_FATE_COUNT];
+static uint64_t event_sum;
+
+static void add_sums(void)
+{
+	for (unsigned int host = 0; host < 2; host++) {
+		for (uint32_t i = 0; i < ROCE_COUNTER_COUNT; i++)
+			sums[i] += sim_counter(&run.pair.hosts[host], i);
+		for (uint32_t i = 0; i < ROCE_LINK_FATE_COUNT; i++)
+			fate_sums[i] += run.pair.link.ends[host].fates[i];
+	}
+	event_sum += run.pair.queue.fired_count;
+}
+
+static void print_sums(void)
+{
+	printf("%12lu events\n", (unsigned long)event_sum);
+	for (uint32_t i = 0; i < ROCE_LINK_FATE_COUNT; i++)
+		printf("%12lu link %s\n", (unsigned long)fate_sums[i],
+		       roce_link_fate_str((enum roce_link_fate)i));
+	for (uint32_t i = 0; i < ROCE_COUNTER_COUNT; i++)
+		printf("%12lu %s\n", (unsigned long)sums[i], roce_counter_str(i));
+}
+
 static bool run_seed(const struct options *o, uint64_t seed)
 {
 	bool is_right;
@@ -120,6 +146,7 @@ static bool run_seed(const struct options *o, uint64_t seed)
 	sim_plan_draw(&plan, seed, o->recipe);
 	is_right = sim_run_plan(&run, &plan, o->is_traced);
 	hash = run.hash;
+	add_sums();
 	if (!is_right)
 		printf("FAIL seed %lu (%s) at %lu ns: %s\n", (unsigned long)seed,
 		       sim_recipe_str(plan.recipe), (unsigned long)sim_pair_now(&run.pair),
@@ -179,6 +206,8 @@ int main(int argc, char **argv)
 			slowest_seed = o.seed + i;
 		}
 	}
+	if (o.is_summed)
+		print_sums();
 	if (!o.is_quiet)
 		printf("%lu seeds from %lu, %lu failed, %.2f ms each, slowest %.1f ms (seed %lu)\n",
 		       (unsigned long)o.seeds, (unsigned long)o.seed, (unsigned long)failed,
