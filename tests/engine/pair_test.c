@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The engine on real sockets: two processes on the loopback of a network namespace of the test's
+ * own, each alone at an address (no daemon). Data is compared byte by byte.
+ */
+#include "end.h"
+
+#include "engine/progress.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES (4u << 20)
+#define PATIENCE     (10 * ROCE_NS_PER_S)
+#define V4_FIRST     0 /* GID indexes of the two ends */
+#define V4_SECOND    1
+#define V6_FIRST     2
+#define V6_SECOND    3
+
+static bool has_namespace;
+
+static int enter_namespace(void **state)
+{
+	(void)state;
+	setenv("UROCE_DAEMON", "off", 1);
+	setenv("UROCE_ACK_TIMEOUT_FLOOR_US", "20000", 1);
+	has_namespace =
+		(unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0) &&
+		system("ip link set lo up && ip addr add 127.0.0.2/8 dev lo && "
+		       "ip addr add fd00::2/128 dev lo nodad") == 0;
+	return 0;
+}
+
+typedef void end_fn(struct end *e, int fd);
+
+static struct end_config config(bool is_second, bool is_v6, bool has_events)
+{
+	return (struct end_config){
+		.ifindex = if_nametoindex("lo"),
+		.gid_index = is_v6 ? (is_second ? V6_SECOND : V6_FIRST)
+				   : (is_second ? V4_SECOND : V4_FIRST),
+		.mtu = 5,
+		.depth = 64,
+		.buffer_bytes = BUFFER_BYTES,
+		.has_events = has_events,
+		.timeout = 10,
+		.retry_count = 7,
+	};
+}
+
+struct pair_options {
+	bool is_v6;
+	bool has_events;
+	bool second_is_killed;
+};
+
+/* `second` runs in a child and must end with status 0. */
+static void run_pair(end_fn *first, end_fn *second, struct pair_options options)
+{
+	static struct end e;
+	struct end_config cfg;
+	int fds[2];
+	int status;
+	pid_t child;
+
+	if (!has_namespace)
+		skip();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		alarm(60);
+		close(fds[0]);
+		cfg = config(true, options.is_v6, options.has_events);
+		end_open(&e, &cfg, fds[1]);
+		second(&e, fds[1]);
+		end_close(&e);
+		_exit(0);
+	}
+	close(fds[1]);
+	cfg = config(false, options.is_v6, options.has_events);
+	end_open(&e, &cfg, fds[0]);
+	first(&e, fds[0]);
+	end_close(&e);
+	close(fds[0]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (options.second_is_killed)
+		assert_true(WIFSIGNALED(status));
+	else
+		assert_int_equal(status, 0);
+}
+
+static void expect(struct end *e, uint8_t status)
+{
+	struct roce_cqe cqe;
+
+	assert_true(end_poll(e, &cqe, PATIENCE));
+	assert_int_equal(cqe.status, status);
+}
+
+static void fill(uint8_t *at, size_t length, uint32_t salt)
+{
+	for (size_t i = 0; i < length; i++)
+		at[i] = (uint8_t)((i * 2654435761u + salt) >> 13);
+}
+
+static void check_filled(const uint8_t *at, size_t length, uint32_t salt)
+{
+	for (size_t i = 0; i < length; i++)
+		assert_int_equal(at[i], (uint8_t)((i * 2654435761u + salt) >> 13));
+}
+
+/* The second end does nothing at all until it is told: the thread serves it. */
+static void stay_passive(struct end *e, int fd)
+{
+	(void)e;
+	end_meet(fd);
+}
+
+/* ---- data ---- */
+
+static const uint32_t sizes[] = {0, 1, 63, 4095, 4096, 4097, 65536, 65537, 1000000};
+
+#define SIZE_COUNT (sizeof(sizes) / sizeof(sizes[0]))
+
+/* WRITE to the passive side, READ it back to another place, compare. */
+static void write_and_read_back(struct end *e, int fd)
+{
+	for (uint32_t i = 0; i < SIZE_COUNT; i++) {
+		uint32_t length = sizes[i];
+
+		fill(e->buffer, length, i);
+		assert_int_equal(end_post(e, ROCE_WR_RDMA_WRITE, i, 0, length, ROCE_SEND_SIGNALED),
+				 ROCE_POST_OK);
+		expect(e, ROCE_WC_SUCCESS);
+		memset(e->buffer, 0, length);
+		assert_int_equal(end_post(e, ROCE_WR_RDMA_READ, i, 0, length, ROCE_SEND_SIGNALED),
+				 ROCE_POST_OK);
+		expect(e, ROCE_WC_SUCCESS);
+		check_filled(e->buffer, length, i);
+	}
+	end_meet(fd);
+}
+
+static void passive_target__write_and_read(void **state)
+{
+	(void)state;
+	run_pair(write_and_read_back, stay_passive, (struct pair_options){0});
+}
+
+static void passive_target__ipv6(void **state)
+{
+	(void)state;
+	run_pair(write_and_read_back, stay_passive, (struct pair_options){.is_v6 = true});
+}
+
+static void passive_target__without_batches(void **state)
+{
+	(void)state;
+	setenv("UROCE_GSO", "off", 1);
+	setenv("UROCE_GRO", "off", 1);
+	run_pair(write_and_read_back, stay_passive, (struct pair_options){0});
+	unsetenv("UROCE_GSO");
+	unsetenv("UROCE_GRO");
+}
+
+static void passive_target__with_impairments(void **state)
+{
+	(void)state;
+	setenv("UROCE_IMPAIR", "seed=3,drop=1%,dup=1%,reorder=1%,corrupt=1%,dir=both", 1);
+	run_pair(write_and_read_back, stay_passive, (struct pair_options){0});
+	unsetenv("UROCE_IMPAIR");
+}
+
+#define MESSAGES 500u
+#define PLACES	 32u
+#define PLACE	 8192u
+
+static void send_messages(struct end *e, int fd)
+{
+	uint32_t done = 0;
+
+	for (uint32_t i = 0; i < MESSAGES || done < MESSAGES;) {
+		if (i < MESSAGES && i - done < PLACES) {
+			size_t at = (i % PLACES) * PLACE;
+
+			fill(e->buffer + at, i * 13 % PLACE, i);
+			assert_int_equal(end_post(e, ROCE_WR_SEND, i, at, i * 13 % PLACE,
+						  ROCE_SEND_SIGNALED),
+					 ROCE_POST_OK);
+			i++;
+		} else {
+			expect(e, ROCE_WC_SUCCESS);
+			done++;
+		}
+	}
+	end_meet(fd);
+}
+
+static void take_messages(struct end *e, int fd, bool by_events)
+{
+	for (uint32_t i = 0; i < PLACES; i++)
+		end_post_recv(e, i, i * PLACE, PLACE);
+	for (uint32_t i = 0; i < MESSAGES; i++) {
+		struct roce_cqe cqe;
+
+		assert_true(by_events ? end_wait(e, &cqe) : end_poll(e, &cqe, PATIENCE));
+		assert_int_equal(cqe.status, ROCE_WC_SUCCESS);
+		assert_int_equal(cqe.byte_len, i * 13 % PLACE);
+		check_filled(e->buffer + cqe.wr_id * PLACE, cqe.byte_len, i);
+		end_post_recv(e, cqe.wr_id, cqe.wr_id * PLACE, PLACE);
+	}
+	end_meet(fd);
+}
+
+static void take_by_polling(struct end *e, int fd)
+{
+	take_messages(e, fd, false);
+}
+
+static void take_by_events(struct end *e, int fd)
+{
+	take_messages(e, fd, true);
+}
+
+static void send__received_by_polling(void **state)
+{
+	(void)state;
+	run_pair(send_messages, take_by_polling, (struct pair_options){0});
+}
+
+static void send__received_by_events(void **state)
+{
+	(void)state;
+	run_pair(send_messages, take_by_events, (struct pair_options){.has_events = true});
+}
+
+/* ---- trouble ---- */
+
+static void write_until_error(struct end *e, int fd)
+{
+	end_meet(fd); /* its memory is gone now */
+	assert_int_equal(end_post(e, ROCE_WR_RDMA_WRITE, 1, 0, 100000, ROCE_SEND_SIGNALED),
+			 ROCE_POST_OK);
+	expect(e, ROCE_WC_REM_OP_ERR);
+	end_meet(fd);
+}
+
+static void lose_memory(struct end *e, int fd)
+{
+	munmap(e->buffer + 8192, 65536);
+	end_meet(fd);
+	end_meet(fd);
+}
+
+static void memory_gone__target(void **state)
+{
+	(void)state;
+	run_pair(write_until_error, lose_memory, (struct pair_options){0});
+}
+
+static void write_from_nowhere(struct end *e, int fd)
+{
+	munmap(e->buffer + 8192, 65536);
+	assert_int_equal(end_post(e, ROCE_WR_RDMA_WRITE, 1, 0, 100000, ROCE_SEND_SIGNALED),
+			 ROCE_POST_OK);
+	expect(e, ROCE_WC_LOC_PROT_ERR);
+	end_meet(fd);
+}
+
+static void memory_gone__source(void **state)
+{
+	(void)state;
+	run_pair(write_from_nowhere, stay_passive, (struct pair_options){0});
+}
+
+static void read_from_nowhere(struct end *e, int fd)
+{
+	end_meet(fd);
+	assert_int_equal(end_post(e, ROCE_WR_RDMA_READ, 1, 0, 100000, ROCE_SEND_SIGNALED),
+			 ROCE_POST_OK);
+	expect(e, ROCE_WC_REM_ACCESS_ERR);
+	end_meet(fd);
+}
+
+static void memory_gone__read_source(void **state)
+{
+	(void)state;
+	run_pair(read_from_nowhere, lose_memory, (struct pair_options){0});
+}
+
+static void write_to_the_dead(struct end *e, int fd)
+{
+	char byte;
+	roce_ns_t begin;
+
+	while (recv(fd, &byte, 1, 0) > 0)
+		;
+	begin = roce_clock_now();
+	assert_int_equal(end_post(e, ROCE_WR_RDMA_WRITE, 1, 0, 100, ROCE_SEND_SIGNALED),
+			 ROCE_POST_OK);
+	expect(e, ROCE_WC_RETRY_EXC_ERR);
+	/* 8 times 20 ms, with room for a loaded machine */
+	assert_in_range(roce_clock_now() - begin, 100 * ROCE_NS_PER_MS, 2 * ROCE_NS_PER_S);
+}
+
+static void die(struct end *e, int fd)
+{
+	(void)e;
+	(void)fd;
+	raise(SIGKILL);
+}
+
+static void peer_killed__retries_exceeded(void **state)
+{
+	(void)state;
+	run_pair(write_to_the_dead, die, (struct pair_options){.second_is_killed = true});
+}
+
+/* ---- fork ---- */
+
+static void fork_and_go_on(struct end *e, int fd)
+{
+	struct roce_device *dev = roce_engine_device(e->engine);
+	int status;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct roce_engine *own;
+		struct roce_gid gid;
+		uint32_t ifindex;
+		uint8_t slot;
+
+		/* what was open is dead, what is opened anew lives */
+		if (dev->env->query_gid(dev->env_ctx, 0, &gid, &ifindex) != -ENOTCONN ||
+		    dev->env->acquire_slot(dev->env_ctx, &slot) != -ENOTCONN)
+			_exit(2);
+		dev->env->progress(dev->env_ctx, true);
+		dev->env->kick(dev->env_ctx);
+		dev->env->close_address(dev->env_ctx, &gid);
+		if (roce_engine_get(e->cfg.ifindex, &own) != 0 || own == e->engine)
+			_exit(3);
+		dev = roce_engine_device(own);
+		if (dev->env->query_gid(dev->env_ctx, 0, &gid, &ifindex) != 0)
+			_exit(4);
+		roce_engine_put(own);
+		roce_engine_put(e->engine);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	write_and_read_back(e, fd);
+}
+
+static void fork__child_is_dead_parent_lives(void **state)
+{
+	(void)state;
+	run_pair(fork_and_go_on, stay_passive, (struct pair_options){0});
+}
+
+/* ---- the thread and the program ---- */
+
+static void poll_for_a_while(struct end *e, int fd)
+{
+	const struct roce_shared_counters *c;
+	uint64_t wakes;
+	int unused;
+	struct roce_cqe cqe;
+
+	c = roce_engine_counters(e->engine, &unused);
+	assert_false(end_poll(e, &cqe, 20 * ROCE_NS_PER_MS)); /* now it counts as polling */
+	assert_true(c->engine.thread_disarms > 0);
+	wakes = c->engine.thread_wakes;
+	assert_false(end_poll(e, &cqe, 200 * ROCE_NS_PER_MS));
+	/* looks are at least 0.2 ms apart, 1 ms once polling goes on */
+	assert_in_range(c->engine.thread_wakes - wakes, 10, 1000);
+	assert_true(c->engine.thread_aside > 0);
+	end_meet(fd); /* here polling stops, and the other side reads our memory */
+	end_meet(fd);
+}
+
+static void read_after_polling(struct end *e, int fd)
+{
+	end_meet(fd);
+	assert_int_equal(end_post(e, ROCE_WR_RDMA_READ, 1, 0, 4096, ROCE_SEND_SIGNALED),
+			 ROCE_POST_OK);
+	expect(e, ROCE_WC_SUCCESS);
+	end_meet(fd);
+}
+
+static void thread__stands_aside_and_comes_back(void **state)
+{
+	(void)state;
+	run_pair(poll_for_a_while, read_after_polling, (struct pair_options){0});
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(passive_target__write_and_read),
+		cmocka_unit_test(passive_target__ipv6),
+		cmocka_unit_test(passive_target__without_batches),
+		cmocka_unit_test(passive_target__with_impairments),
+		cmocka_unit_test(send__received_by_polling),
+		cmocka_unit_test(send__received_by_events),
+		cmocka_unit_test(memory_gone__target),
+		cmocka_unit_test(memory_gone__source),
+		cmocka_unit_test(memory_gone__read_source),
+		cmocka_unit_test(peer_killed__retries_exceeded),
+		cmocka_unit_test(fork__child_is_dead_parent_lives),
+		cmocka_unit_test(thread__stands_aside_and_comes_back),
+	};
+
+	return cmocka_run_group_tests(tests, enter_namespace, NULL);
+}
