@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Each side sends the same list of words; the limits are the smaller of both, what is run is the
+ * client's. Called once a connection, so that all programs can be drawn without further talk.
+ */
+#include "tools/verbs_check/agree.h"
+
+#include <endian.h>
+#include <string.h>
+
+enum { VERSION = 1, DEPTH_WANTED = 64, DEPTH_NEEDED = 32, RD_ATOMIC_WANTED = 16 };
+
+enum word {
+	WORD_VERSION,
+	WORD_SIDE,
+	WORD_SEED,
+	WORD_SEED_COUNT,
+	WORD_OPS,
+	WORD_SIZE_MAX,
+	WORD_QP_MAX,
+	WORD_OP_MASK,
+	WORD_MTU,
+	WORD_FAULT_EVERY,
+	WORD_EVENTS,
+	WORD_SGE_MAX,
+	WORD_SGE_READ_MAX,
+	WORD_INLINE_MAX,
+	WORD_DEPTH_MAX,
+	WORD_CQE_MAX,
+	WORD_RD_ATOMIC_MAX,
+	WORD_WINDOWS,
+	WORD_ATOMICS,
+	WORD_ACTIVE_MTU,
+	WORD_MESSAGE_MAX,
+	WORD_OWN_QUIRKS,
+	WORD_PEER_QUIRKS,
+	WORD_LID,
+	WORD_GID_HIGH,
+	WORD_GID_LOW,
+	WORD_COUNT,
+};
+
+static uint64_t min_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Some devices leave a limit at 0 or below where they mean none or one. */
+static uint64_t at_least_one(int value)
+{
+	return value > 0 ? (uint64_t)value : 1;
+}
+
+static void describe_device(const struct vc_device *device, uint64_t *words)
+{
+	const struct ibv_device_attr *attr = &device->attr;
+	unsigned int windows = IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+	uint64_t gid[2];
+
+	memcpy(gid, device->gid.raw, sizeof(gid));
+	words[WORD_SGE_MAX] = min_of(at_least_one(attr->max_sge), VC_SGE_MAX);
+	words[WORD_SGE_READ_MAX] = min_of(at_least_one(attr->max_sge_rd), words[WORD_SGE_MAX]);
+	words[WORD_INLINE_MAX] = device->inline_max;
+	words[WORD_DEPTH_MAX] = min_of(at_least_one(attr->max_qp_wr), DEPTH_WANTED);
+	words[WORD_CQE_MAX] = at_least_one(attr->max_cqe);
+	words[WORD_RD_ATOMIC_MAX] = min_of(
+		min_of(at_least_one(attr->max_qp_rd_atom), at_least_one(attr->max_qp_init_rd_atom)),
+		RD_ATOMIC_WANTED);
+	words[WORD_WINDOWS] = (attr->device_cap_flags & windows) != 0 && attr->max_mw != 0;
+	words[WORD_ATOMICS] = attr->atomic_cap != IBV_ATOMIC_NONE;
+	words[WORD_ACTIVE_MTU] = device->port_attr.active_mtu;
+	words[WORD_MESSAGE_MAX] = device->port_attr.max_msg_sz;
+	words[WORD_LID] = device->port_attr.lid;
+	words[WORD_GID_HIGH] = be64toh(gid[0]);
+	words[WORD_GID_LOW] = be64toh(gid[1]);
+}
+
+static void describe_wishes(const struct vc_options *options, uint32_t side, uint64_t *words)
+{
+	words[WORD_VERSION] = VERSION;
+	words[WORD_SIDE] = side;
+	words[WORD_SEED] = options->seed;
+	words[WORD_SEED_COUNT] = options->seed_count;
+	words[WORD_OPS] = options->ops;
+	words[WORD_SIZE_MAX] = options->size_max;
+	words[WORD_QP_MAX] = options->qp_max;
+	words[WORD_OP_MASK] = options->op_mask;
+	words[WORD_MTU] = options->mtu;
+	words[WORD_FAULT_EVERY] = options->fault_every;
+	words[WORD_EVENTS] = options->events;
+	words[WORD_OWN_QUIRKS] = options->own_quirks;
+	words[WORD_PEER_QUIRKS] = options->peer_quirks;
+}
+
+static void take_wishes(struct vc_options *options, const uint64_t *client, const uint64_t *server)
+{
+	options->seed = client[WORD_SEED];
+	options->seed_count = client[WORD_SEED_COUNT];
+	options->ops = (uint32_t)client[WORD_OPS];
+	options->size_max = (uint32_t)client[WORD_SIZE_MAX];
+	options->qp_max = (uint32_t)client[WORD_QP_MAX];
+	options->op_mask = (uint32_t)client[WORD_OP_MASK];
+	options->mtu = (uint32_t)client[WORD_MTU];
+	options->fault_every = (uint32_t)client[WORD_FAULT_EVERY];
+	options->events = client[WORD_EVENTS] || server[WORD_EVENTS];
+}
+
+static enum vc_verdict set_mtu(const struct vc_options *options, uint64_t active,
+			       struct vc_limits *limits, struct vc_report *report)
+{
+	limits->mtu_min = options->mtu ? options->mtu : IBV_MTU_256;
+	limits->mtu_max = options->mtu ? options->mtu : (uint32_t)active;
+	if (options->mtu > active)
+		return vc_report_unusable(report,
+					  "--mtu %u is above the ports' active MTU of %u bytes",
+					  vc_mtu_bytes((enum ibv_mtu)options->mtu),
+					  vc_mtu_bytes((enum ibv_mtu)active));
+	return VC_RIGHT;
+}
+
+enum vc_verdict vc_agree(struct vc_options *options, const struct vc_device *device, uint32_t side,
+			 struct vc_control *control, struct vc_limits *out_limits,
+			 struct vc_peer *out_peer, struct vc_report *report)
+{
+	uint64_t mine[WORD_COUNT] = {0}, theirs[WORD_COUNT], least[WORD_COUNT];
+	const uint64_t *words[VC_SIDES];
+	enum vc_verdict verdict;
+	uint64_t gid[2];
+
+	describe_wishes(options, side, mine);
+	describe_device(device, mine);
+	verdict = vc_control_exchange(control, VC_MESSAGE_HELLO, mine, WORD_COUNT, theirs,
+				      WORD_COUNT, report);
+	if (verdict != VC_RIGHT)
+		return verdict;
+	if (theirs[WORD_VERSION] != VERSION || theirs[WORD_SIDE] == side)
+		return vc_report_unusable(report,
+					  "the other side is another version of verbs-check");
+	words[side] = mine;
+	words[!side] = theirs;
+	take_wishes(options, words[1], words[0]);
+	for (uint32_t w = 0; w < WORD_COUNT; w++)
+		least[w] = min_of(mine[w], theirs[w]);
+	if (least[WORD_DEPTH_MAX] < DEPTH_NEEDED)
+		return vc_report_unusable(report,
+					  "a device offers queues of %u requests, needed are %u",
+					  (unsigned int)least[WORD_DEPTH_MAX], DEPTH_NEEDED);
+	*out_limits = (struct vc_limits){
+		.ops = options->ops,
+		.size_max = (uint32_t)min_of(options->size_max, least[WORD_MESSAGE_MAX]),
+		.qp_max = options->qp_max,
+		.op_mask = options->op_mask,
+		.sge_max = (uint32_t)least[WORD_SGE_MAX],
+		.sge_read_max = (uint32_t)least[WORD_SGE_READ_MAX],
+		.inline_max = (uint32_t)least[WORD_INLINE_MAX],
+		.depth_max = (uint32_t)least[WORD_DEPTH_MAX],
+		.cqe_max = (uint32_t)least[WORD_CQE_MAX],
+		.rd_atomic_max = (uint32_t)least[WORD_RD_ATOMIC_MAX],
+		.fault_every = options->fault_every,
+		.windows = least[WORD_WINDOWS],
+		.atomics = least[WORD_ATOMICS],
+		.events = options->events,
+		.quirks[0] = (uint32_t)(words[0][WORD_OWN_QUIRKS] | words[1][WORD_PEER_QUIRKS]),
+		.quirks[1] = (uint32_t)(words[1][WORD_OWN_QUIRKS] | words[0][WORD_PEER_QUIRKS]),
+	};
+	options->own_quirks = out_limits->quirks[side];
+	options->peer_quirks = out_limits->quirks[!side];
+	gid[0] = htobe64(theirs[WORD_GID_HIGH]);
+	gid[1] = htobe64(theirs[WORD_GID_LOW]);
+	memcpy(out_peer->gid.raw, gid, sizeof(gid));
+	out_peer->lid = (uint16_t)theirs[WORD_LID];
+	return set_mtu(options, least[WORD_ACTIVE_MTU], out_limits, report);
+}

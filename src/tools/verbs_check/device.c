@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Finds and opens the device, chooses a GID, and asks by trial how much can be sent inline, for no
+ * attribute tells. Each refusal says what was looked for and where. Called once per side.
+ */
+#include "tools/verbs_check/device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum vc_verdict open_context(struct vc_device *device, const char *name,
+				    struct vc_report *report)
+{
+	struct ibv_device *found = NULL;
+	char names[300] = "";
+	size_t length = 0;
+	int count = 0;
+	struct ibv_device **list = ibv_get_device_list(&count);
+
+	if (!list)
+		return vc_report_unusable(report, "no list of verbs devices: %s", strerror(errno));
+	for (int i = 0; i < count; i++) {
+		const char *its = ibv_get_device_name(list[i]);
+
+		if (!found && (!name || strcmp(its, name) == 0))
+			found = list[i];
+		if (length < sizeof(names))
+			length += (size_t)snprintf(names + length, sizeof(names) - length, " %s",
+						   its);
+	}
+	device->context = found ? ibv_open_device(found) : NULL;
+	ibv_free_device_list(list);
+	if (!found && !count)
+		return vc_report_unusable(report, "no verbs device on this machine");
+	if (!found)
+		return vc_report_unusable(report, "no verbs device '%s'; there are:%s", name,
+					  names);
+	if (!device->context)
+		return vc_report_unusable(report, "device %s does not open: %s",
+					  name ? name : names, strerror(errno));
+	return VC_RIGHT;
+}
+
+static bool is_mapped_ipv4(const union ibv_gid *gid)
+{
+	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+	return memcmp(gid->raw, prefix, sizeof(prefix)) == 0;
+}
+
+/* RoCEv2 with IPv4, else RoCEv2 with a routable IPv6, else any RoCEv2, else index 0. */
+static int choose_gid_index(const struct vc_device *device)
+{
+	int best = 0, best_rank = 0;
+
+	for (int i = 0; i < device->port_attr.gid_tbl_len && i < 256; i++) {
+		struct ibv_gid_entry entry;
+		int rank = 1;
+
+		if (ibv_query_gid_ex(device->context, device->port, (uint32_t)i, &entry, 0) ||
+		    entry.gid_type != IBV_GID_TYPE_ROCE_V2)
+			continue;
+		if (is_mapped_ipv4(&entry.gid))
+			rank = 3;
+		else if (entry.gid.raw[0] != 0xfe)
+			rank = 2;
+		if (rank > best_rank) {
+			best = i;
+			best_rank = rank;
+		}
+	}
+	return best;
+}
+
+static bool takes_inline(struct vc_device *device, struct ibv_cq *cq, uint32_t bytes)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.qp_type = IBV_QPT_RC,
+		.cap = {.max_send_wr = 1,
+			.max_recv_wr = 1,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+			.max_inline_data = bytes},
+	};
+	struct ibv_qp *qp = ibv_create_qp(device->pds[0], &attr);
+
+	if (!qp)
+		return false;
+	(void)ibv_destroy_qp(qp);
+	return attr.cap.max_inline_data >= bytes;
+}
+
+static enum vc_verdict probe_inline(struct vc_device *device, struct vc_report *report)
+{
+	static const uint32_t sizes[] = {512, 400, 256, 128, 64, 32};
+	struct ibv_cq *cq = ibv_create_cq(device->context, 4, NULL, NULL, 0);
+
+	if (!cq)
+		return vc_report_unusable(report, "ibv_create_cq: %s", strerror(errno));
+	if (!takes_inline(device, cq, 0)) {
+		(void)ibv_destroy_cq(cq);
+		return vc_report_unusable(report, "no RC QP can be created: %s", strerror(errno));
+	}
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && !device->inline_max; i++)
+		if (takes_inline(device, cq, sizes[i]))
+			device->inline_max = sizes[i];
+	(void)ibv_destroy_cq(cq);
+	return VC_RIGHT;
+}
+
+enum vc_verdict vc_device_open(struct vc_device *device, const struct vc_options *options,
+			       struct vc_report *report)
+{
+	enum vc_verdict verdict = open_context(device, options->device, report);
+	const char *name;
+	int error;
+
+	if (verdict != VC_RIGHT)
+		return verdict;
+	name = ibv_get_device_name(device->context->device);
+	device->port = options->port;
+	error = ibv_query_device(device->context, &device->attr);
+	if (!error)
+		error = ibv_query_port(device->context, device->port, &device->port_attr);
+	if (error)
+		return vc_report_unusable(report, "%s port %u: %s", name, device->port,
+					  strerror(error));
+	if (device->port_attr.state != IBV_PORT_ACTIVE)
+		return vc_report_unusable(report, "%s port %u is %s, not active", name,
+					  device->port,
+					  ibv_port_state_str(device->port_attr.state));
+	device->gid_index =
+		(uint8_t)(options->gid_index < 0 ? choose_gid_index(device) : options->gid_index);
+	if (ibv_query_gid(device->context, device->port, device->gid_index, &device->gid))
+		return vc_report_unusable(report, "%s port %u has no GID %u", name, device->port,
+					  device->gid_index);
+	for (int i = 0; i < 2; i++) {
+		device->pds[i] = ibv_alloc_pd(device->context);
+		if (!device->pds[i])
+			return vc_report_unusable(report, "ibv_alloc_pd: %s", strerror(errno));
+	}
+	return probe_inline(device, report);
+}
+
+void vc_device_close(struct vc_device *device)
+{
+	for (int i = 0; i < 2; i++)
+		if (device->pds[i])
+			(void)ibv_dealloc_pd(device->pds[i]);
+	if (device->context)
+		(void)ibv_close_device(device->context);
+	*device = (struct vc_device){0};
+}

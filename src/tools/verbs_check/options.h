@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The command line. The client's wishes decide what is run; a server needs only -d, -g, -i, -p. */
+#ifndef VERBS_CHECK_OPTIONS_H
+#define VERBS_CHECK_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct vc_options {
+	const char *host; /* NULL: server */
+	const char *device;
+	const char *control_port;
+	int gid_index; /* -1: choose */
+	uint8_t port;
+	uint32_t mtu; /* enum ibv_mtu, 0: drawn per seed */
+	uint64_t seed;
+	uint64_t seed_count;
+	uint32_t ops;
+	uint32_t size_max;
+	uint32_t qp_max;
+	uint32_t op_mask;
+	uint32_t fault_every;
+	uint32_t own_quirks;
+	uint32_t peer_quirks;
+	unsigned int stall_s;
+	bool events;
+	bool loopback;
+	bool json;
+	bool verbose;
+};
+
+/* Exits with status 2 on what it does not understand, 0 after --help. */
+void vc_options_parse(struct vc_options *options, int argc, char **argv);
+/* The client's command line that runs one seed again, from the options as they were agreed. */
+void vc_options_replay(const struct vc_options *options, bool client, uint64_t seed, char *text,
+		       size_t size);
+
+#endif

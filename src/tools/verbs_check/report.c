@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Texts go to standard error, the result to standard output. Called by every part; the first fault
+ * stays, for those that follow are its consequences.
+ */
+#include "tools/verbs_check/report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static enum vc_verdict record(struct vc_report *report, enum vc_verdict verdict, const char *format,
+			      va_list args)
+{
+	if (report->verdict == VC_RIGHT) {
+		report->verdict = verdict;
+		(void)vsnprintf(report->text, sizeof(report->text), format, args);
+	}
+	return report->verdict;
+}
+
+enum vc_verdict vc_report_wrong(struct vc_report *report, const char *format, ...)
+{
+	enum vc_verdict verdict;
+	va_list args;
+
+	va_start(args, format);
+	verdict = record(report, VC_WRONG, format, args);
+	va_end(args);
+	return verdict;
+}
+
+enum vc_verdict vc_report_unusable(struct vc_report *report, const char *format, ...)
+{
+	enum vc_verdict verdict;
+	va_list args;
+
+	va_start(args, format);
+	verdict = record(report, VC_UNUSABLE, format, args);
+	va_end(args);
+	return verdict;
+}
+
+enum vc_verdict vc_report_remote(struct vc_report *report, enum vc_verdict verdict,
+				 const char *text)
+{
+	if (report->verdict == VC_RIGHT) {
+		report->verdict = verdict;
+		report->remote = true;
+		(void)snprintf(report->text, sizeof(report->text), "the other side: %s", text);
+	}
+	return report->verdict;
+}
+
+void vc_report_count(struct vc_report *report, const struct vc_program *program)
+{
+	report->seed_count++;
+	report->request_count += program->request_count;
+	report->byte_count += program->byte_count;
+	report->skipped += program->skipped;
+	report->fault_counts[program->fault]++;
+	for (uint32_t s = 0; s < VC_SIDES; s++) {
+		for (uint32_t q = 0; q < program->qp_count; q++) {
+			const struct vc_lane *lane = &program->sides[s].lanes[q];
+
+			for (uint32_t i = 0; i < lane->request_count; i++)
+				if (lane->requests[i].status == IBV_WC_SUCCESS)
+					report->op_counts[lane->requests[i].op]++;
+		}
+	}
+}
+
+void vc_report_progress(struct vc_report *report, uint64_t seed_count, uint64_t now_ns)
+{
+	if (!isatty(STDERR_FILENO) || now_ns - report->progress_ns < 100000000)
+		return;
+	report->progress_ns = now_ns;
+	(void)fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " seeds, %" PRIu64 " operations\033[K",
+		      report->seed_count, seed_count, report->request_count);
+	(void)fflush(stderr);
+}
+
+static void print_counts(const struct vc_report *report)
+{
+	for (uint32_t op = 0; op < VC_OP_COUNT; op++)
+		printf("  %-12s %" PRIu64 "\n", vc_op_str((enum vc_op)op), report->op_counts[op]);
+	for (uint32_t f = VC_FAULT_NONE + 1; f < VC_FAULT_COUNT; f++)
+		if (report->fault_counts[f])
+			printf("  fault: %s %" PRIu64 "\n", vc_fault_str((enum vc_fault)f),
+			       report->fault_counts[f]);
+}
+
+static void print_string(const char *text)
+{
+	putchar('"');
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			putchar('\\');
+		if ((unsigned char)*text >= 0x20)
+			putchar(*text);
+	}
+	putchar('"');
+}
+
+static void print_json(const struct vc_report *report, const char *name)
+{
+	printf("{\"program\":\"verbs-check\",\"side\":");
+	print_string(name);
+	printf(",\"right\":%s,\"seeds\":%" PRIu64 ",\"operations\":%" PRIu64 ",\"bytes\":%" PRIu64
+	       ",\"skipped\":%" PRIu64,
+	       report->verdict == VC_RIGHT ? "true" : "false", report->seed_count,
+	       report->request_count, report->byte_count, report->skipped);
+	printf(",\"succeeded\":{");
+	for (uint32_t op = 0; op < VC_OP_COUNT; op++)
+		printf("%s\"%s\":%" PRIu64, op ? "," : "", vc_op_str((enum vc_op)op),
+		       report->op_counts[op]);
+	printf("},\"faults\":{");
+	for (uint32_t f = VC_FAULT_NONE + 1; f < VC_FAULT_COUNT; f++)
+		printf("%s\"%s\":%" PRIu64, f > 1 ? "," : "", vc_fault_str((enum vc_fault)f),
+		       report->fault_counts[f]);
+	putchar('}');
+	if (report->verdict != VC_RIGHT) {
+		printf(",\"status\":%d,\"found\":", (int)report->verdict);
+		print_string(report->text);
+		if (report->seed_valid)
+			printf(",\"seed\":%" PRIu64, report->seed);
+	}
+	printf("}\n");
+}
+
+void vc_report_print(const struct vc_report *report, const char *name, const char *replay,
+		     bool json, bool verbose)
+{
+	if (isatty(STDERR_FILENO) && report->progress_ns)
+		(void)fprintf(stderr, "\r\033[K");
+	if (json)
+		print_json(report, name);
+	if (report->verdict == VC_UNUSABLE) {
+		(void)fprintf(stderr, "verbs-check: %s: %s\n", name, report->text);
+		return;
+	}
+	if (report->verdict == VC_WRONG) {
+		(void)fprintf(stderr, "verbs-check: %s: seed %" PRIu64 ": %s\n", name, report->seed,
+			      report->text);
+		(void)fprintf(stderr, "verbs-check: replay: %s\n", replay);
+		return;
+	}
+	if (json)
+		return;
+	printf("verbs-check: %" PRIu64 " seeds, %" PRIu64 " operations, %" PRIu64
+	       " bytes, all right",
+	       report->seed_count, report->request_count, report->byte_count);
+	if (report->skipped)
+		printf(" (%" PRIu64 " skipped: not offered by the device)", report->skipped);
+	putchar('\n');
+	if (verbose)
+		print_counts(report);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What came of the run: the first thing that was wrong, counts, and how both are printed. A side
+ * has one report; whoever finds something wrong says so here once and hands the verdict up.
+ */
+#ifndef VERBS_CHECK_REPORT_H
+#define VERBS_CHECK_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/verbs_check/program.h"
+
+/* Also the exit status. */
+enum vc_verdict {
+	VC_RIGHT = 0,
+	VC_WRONG = 1,	 /* data, status, count or order */
+	VC_UNUSABLE = 2, /* no device, no connection, refused objects */
+};
+
+struct vc_report {
+	enum vc_verdict verdict;
+	char text[600]; /* of the first fault */
+	uint64_t seed;	/* at present, or of the fault */
+	bool seed_valid;
+	bool remote; /* the other side found it */
+	uint64_t seed_count;
+	uint64_t request_count;
+	uint64_t byte_count;
+	uint64_t skipped;
+	uint64_t op_counts[VC_OP_COUNT]; /* that succeeded, both sides */
+	uint64_t fault_counts[VC_FAULT_COUNT];
+	uint64_t progress_ns;
+};
+
+enum vc_verdict vc_report_wrong(struct vc_report *report, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+enum vc_verdict vc_report_unusable(struct vc_report *report, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* What the other side found; its seed is ours. */
+enum vc_verdict vc_report_remote(struct vc_report *report, enum vc_verdict verdict,
+				 const char *text);
+
+void vc_report_count(struct vc_report *report, const struct vc_program *program);
+/* A line on the terminal that the next one overwrites, ten times a second at most. */
+void vc_report_progress(struct vc_report *report, uint64_t seed_count, uint64_t now_ns);
+/* The last line, the line to repeat a failure with, with -v the counts, with --json an object. */
+void vc_report_print(const struct vc_report *report, const char *name, const char *replay,
+		     bool json, bool verbose);
+
+#endif
