@@ -101,16 +101,11 @@ static enum roce_wc_opcode wc_opcode(uint8_t wr_opcode)
 	roce_unreachable();
 }
 
-/* The CQ has no room: it is dead, and so is every QP that cannot report (IBTA class G). */
-static void on_cq_overrun(struct roce_qp *qp, struct roce_cq *cq)
+/* A QP whose completion does not fit can report nothing any more (IBTA class G): no flush. */
+static void on_cq_overrun(struct roce_qp *qp)
 {
-	struct roce_transport *t = qp->t;
-
-	roce_count(t, ROCE_STAT_CQ_OVERRUNS);
-	t->cfg.ops->async_event(t->cfg.ctx, ROCE_EVENT_CQ_ERR, NULL, cq);
 	if (qp->attr.state == ROCE_QP_ERR)
 		return;
-	/* No flush: there is nowhere to report to. */
 	qp->attr.state = ROCE_QP_ERR;
 	leave_lists(qp);
 	roce_qp_event(qp, ROCE_EVENT_QP_FATAL);
@@ -119,10 +114,16 @@ static void on_cq_overrun(struct roce_qp *qp, struct roce_cq *cq)
 static void push_cqe(struct roce_qp *qp, struct roce_cq *cq, const struct roce_cqe *cqe,
 		     bool is_solicited)
 {
+	struct roce_transport *t = qp->t;
 	bool was_overrun = cq->is_overrun;
 
-	if (!roce_cq_push(cq, cqe, is_solicited) && !was_overrun)
-		on_cq_overrun(qp, cq);
+	if (roce_cq_push(cq, cqe, is_solicited))
+		return;
+	if (!was_overrun) {
+		roce_count(t, ROCE_STAT_CQ_OVERRUNS);
+		t->cfg.ops->async_event(t->cfg.ctx, ROCE_EVENT_CQ_ERR, NULL, cq);
+	}
+	on_cq_overrun(qp);
 }
 
 void roce_qp_complete_send(struct roce_qp *qp, enum roce_wc_status status, roce_ns_t now)

@@ -307,7 +307,9 @@ static enum roce_verdict invalidate(struct request *rq)
 		      ROCE_RX_BAD_INVALIDATE);
 }
 
-static void complete_recv(struct request *rq, enum roce_wc_opcode opcode, uint64_t byte_len)
+/* The last step of a message: if the completion does not fit, the QP has gone to ERR. */
+static enum roce_verdict complete_recv(struct request *rq, enum roce_wc_opcode opcode,
+				       uint64_t byte_len)
 {
 	struct roce_cqe cqe = {
 		.byte_len = byte_len,
@@ -324,6 +326,7 @@ static void complete_recv(struct request *rq, enum roce_wc_opcode opcode, uint64
 		cqe.wc_flags = ROCE_WC_WITH_INV;
 	}
 	roce_qp_complete_recv(rq->qp, &cqe, rq->pkt->hdr.solicited);
+	return rq->qp->attr.state == ROCE_QP_ERR ? ROCE_RX_CQ_OVERRUN : ROCE_RX_ACCEPTED;
 }
 
 static void owe_ack(struct request *rq)
@@ -361,7 +364,7 @@ static enum roce_verdict execute_send(struct request *rq)
 	if (is_end(rq)) {
 		resp->open = ROCE_RESP_OPEN_NONE;
 		count_message(rq->qp);
-		complete_recv(rq, ROCE_WC_RECV, resp->received);
+		return complete_recv(rq, ROCE_WC_RECV, resp->received);
 	}
 	return ROCE_RX_ACCEPTED;
 }
@@ -388,7 +391,7 @@ static enum roce_verdict execute_write(struct request *rq)
 		count_message(rq->qp);
 		roce_count(rq->qp->t, ROCE_STAT_RX_WRITE_REQUESTS);
 		if (rq->info->has_imm)
-			complete_recv(rq, ROCE_WC_RECV_RDMA_WITH_IMM, resp->write_total);
+			return complete_recv(rq, ROCE_WC_RECV_RDMA_WITH_IMM, resp->write_total);
 	}
 	return ROCE_RX_ACCEPTED;
 }
@@ -717,7 +720,8 @@ static bool send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now
 	if (resp->is_nak_pending) {
 		resp->is_nak_pending = false;
 		if (resp->nak_syndrome == roce_aeth_nak(ROCE_NAK_PSN_SEQUENCE)) {
-			/* The packets that were ahead have come again meanwhile: nothing is missing. */
+			/* The packets that were ahead have come again meanwhile: nothing is
+			 * missing. */
 			if (roce_psn_diff(resp->expected_psn, resp->ahead_psn) > 0) {
 				send_ack(qp, pkt, roce_psn_add(resp->expected_psn, ROCE_PSN_MASK));
 				return true;
