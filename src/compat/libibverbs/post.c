@@ -29,7 +29,8 @@ static enum roce_post_result post_one(struct roce_qp *qp, const struct ibv_send_
 
 	if ((wr->send_flags & ~SEND_FLAGS_KNOWN) || (unsigned int)wr->opcode > 0xff)
 		return ROCE_POST_BAD_OPCODE;
-	if (wr->num_sge < 0)
+	/* Before anything reads the list; a negative number is a large one here. */
+	if (out.sge_count > qp->sq.max_sge)
 		return ROCE_POST_TOO_MANY_SGE;
 	if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		out.remote_addr = wr->wr.atomic.remote_addr;
