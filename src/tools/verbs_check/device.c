@@ -19,7 +19,9 @@ static enum vc_verdict open_context(struct vc_device *device, const char *name,
 	struct ibv_device **list = ibv_get_device_list(&count);
 
 	if (!list)
-		return vc_report_unusable(report, "no list of verbs devices: %s", strerror(errno));
+		return vc_report_unusable(
+			report, "no verbs device on this machine (ibv_get_device_list: %s)",
+			strerror(errno));
 	for (int i = 0; i < count; i++) {
 		const char *its = ibv_get_device_name(list[i]);
 
@@ -137,6 +139,9 @@ enum vc_verdict vc_device_open(struct vc_device *device, const struct vc_options
 	if (ibv_query_gid(device->context, device->port, device->gid_index, &device->gid))
 		return vc_report_unusable(report, "%s port %u has no GID %u", name, device->port,
 					  device->gid_index);
+	if (memcmp(&device->gid, &(union ibv_gid){0}, sizeof(device->gid)) == 0)
+		return vc_report_unusable(report, "GID %u of %s port %u is empty (--gid-index)",
+					  device->gid_index, name, device->port);
 	for (int i = 0; i < 2; i++) {
 		device->pds[i] = ibv_alloc_pd(device->context);
 		if (!device->pds[i])

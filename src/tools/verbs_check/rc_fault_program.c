@@ -186,6 +186,9 @@ static void spoil(struct vc_program *program, struct vc_request *request)
 		request->remote.offset += 1;
 		if (vc_draw_chance(&program->draw, 1, 2))
 			request->remote.offset = UINT64_MAX; /* one byte before the start */
+		/* A device may fetch in several requests: what lies within bounds may come. */
+		if (request->op == VC_OP_READ)
+			request->flags |= VC_UNDEFINED;
 		break;
 	case VC_FAULT_MR_ACCESS:
 		aim_at_new_mr(program, request, all & ~remote_access(request->op), 0);
