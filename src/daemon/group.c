@@ -16,12 +16,14 @@
 #include "base/assert.h"
 #include "daemon/member.h"
 
-#define WAIT_MS_EXPECTED 20 /* for a probe that should arrive at once */
-#define WAIT_MS_MAYBE	 4  /* for one that may go to somebody else */
-#define SCAN_BATCH	 16
-#define SCAN_MAX	 320 /* then probes do not arrive here at all */
-#define WALK_BEYOND_MAX	 64  /* members that joined behind our back */
-#define PROBERS_COUNT	 2   /* source ports that must agree on the number of a new member */
+#define WAIT_MS_EXPECTED  20 /* for a probe that should arrive at once */
+#define WAIT_MS_MAYBE	  4  /* for one that may go to somebody else */
+#define SCAN_BATCH	  16
+#define SCAN_MAX	  320 /* then probes do not arrive here at all */
+#define WALK_BEYOND_MAX	  64  /* members that joined behind our back */
+#define JOIN_ATTEMPTS_MAX 10
+#define JOIN_ATTEMPT_MS	  5
+#define PROBERS_COUNT	  3 /* source ports that must agree on the number of a new member */
 
 static struct roce_group_member *append(struct roce_group *g, enum roce_member_kind kind,
 					uint8_t slot, int fd)
@@ -43,6 +45,8 @@ static void close_member(struct roce_group *g, struct roce_group_member *m)
 		ROCE_ASSERT(g->gone_count < ROCE_GROUP_MEMBERS_MAX);
 		g->gone[g->gone_count++] = m->inode;
 	}
+	if (g->on_close)
+		g->on_close(g->ctx, m->fd);
 	close(m->fd);
 	m->fd = -1;
 }
@@ -109,27 +113,25 @@ static bool is_at(struct roce_group *g, int fd, unsigned index, int wait_ms)
 }
 
 /*
- * Is the newest socket the member `index`? If the group is shorter than we think, the probe is
- * spread by hash, and may reach it by chance: so ask from more than one source port.
+ * The same, from more than one source port: if the group is shorter than we think, the probe is
+ * spread by hash and may reach the right socket by chance.
  */
-static bool is_newest_at(struct roce_group *g, int fd, unsigned index)
+static bool is_surely_at(struct roce_group *g, int fd, unsigned index)
 {
-	if (!is_at(g, fd, index, WAIT_MS_EXPECTED))
-		return false;
-	for (int i = 1; i < PROBERS_COUNT; i++) {
-		int saved = g->prober_fd, prober = roce_member_open_prober(&g->address);
-		bool is_right;
+	int saved = g->prober_fd;
+	bool is_right = is_at(g, fd, index, WAIT_MS_EXPECTED);
+
+	for (int i = 1; is_right && i < PROBERS_COUNT; i++) {
+		int prober = roce_member_open_prober(&g->address);
 
 		if (prober < 0)
-			return true;
+			break;
 		g->prober_fd = prober;
 		is_right = is_at(g, fd, index, WAIT_MS_EXPECTED);
 		g->prober_fd = saved;
 		close(prober);
-		if (!is_right)
-			return false;
 	}
-	return true;
+	return is_right;
 }
 
 /* The number of an unfiltered socket, by walking upwards; -1: probes do not arrive. */
@@ -159,6 +161,41 @@ static unsigned count_tail_spares(const struct roce_group *g)
 	return n;
 }
 
+/* A spare was the last member when the UNKNOWN one at `gap` went, and took its number. */
+static void fill_gap(struct roce_group *g, unsigned gap, unsigned spare)
+{
+	g->member[gap] = g->member[spare];
+	g->count--;
+	/* Those behind it came later. */
+	memmove(&g->member[spare], &g->member[spare + 1],
+		(g->count - spare) * sizeof(g->member[0]));
+}
+
+/* Which spare is the member `index`, which surely exists? -1 none. */
+static int find_spare_at(struct roce_group *g, unsigned index)
+{
+	uint16_t got;
+
+	g->round++;
+	probe(g, index);
+	for (unsigned i = g->count; i-- > 0;)
+		if (g->member[i].kind == ROCE_MEMBER_SPARE && i > index &&
+		    roce_member_receive_probe(g->member[i].fd, g->nonce, g->round, 0, &got))
+			return (int)i;
+	return -1;
+}
+
+bool roce_group_check_unknown(struct roce_group *g)
+{
+	for (unsigned i = 0; g->can_probe && i < g->count; i++) {
+		int spare = g->member[i].kind == ROCE_MEMBER_UNKNOWN ? find_spare_at(g, i) : -1;
+
+		if (spare >= 0)
+			fill_gap(g, i, (unsigned)spare);
+	}
+	return roce_group_count(g, ROCE_MEMBER_UNKNOWN) > 0;
+}
+
 static int append_spare(struct roce_group *g)
 {
 	int fd;
@@ -169,8 +206,6 @@ static int append_spare(struct roce_group *g)
 	if (fd < 0)
 		return fd;
 	append(g, ROCE_MEMBER_SPARE, 0, fd);
-	if (g->can_probe && !is_newest_at(g, fd, g->count - 1))
-		return -ESTALE; /* the caller resyncs */
 	return 0;
 }
 
@@ -181,33 +216,6 @@ static int ensure_tail_spares(struct roce_group *g, unsigned wanted)
 	while (!error && count_tail_spares(g) < wanted)
 		error = append_spare(g);
 	return error;
-}
-
-/* The last member went to the gap at `index`. */
-static void move_last(struct roce_group *g, unsigned index)
-{
-	ROCE_ASSERT(index < g->count);
-	g->member[index] = g->member[--g->count];
-}
-
-bool roce_group_check_unknown(struct roce_group *g)
-{
-	unsigned i = 0;
-
-	while (g->can_probe && i < g->count) {
-		struct roce_group_member *last = &g->member[g->count - 1];
-
-		if (last->kind != ROCE_MEMBER_SPARE)
-			break; /* no guard: a resync is due, let it find out */
-		if (g->member[i].kind == ROCE_MEMBER_UNKNOWN &&
-		    is_at(g, last->fd, i, WAIT_MS_MAYBE)) {
-			move_last(g, i);
-			i = 0; /* the new last one may have moved to an earlier gap */
-			continue;
-		}
-		i++;
-	}
-	return roce_group_count(g, ROCE_MEMBER_UNKNOWN) > 0;
 }
 
 /* ---- repair ---- */
@@ -299,13 +307,16 @@ static void replace_leased(struct roce_group *g, uint8_t slot)
 		g->on_replaced(g->ctx, g, slot, fd);
 }
 
+/* Spares and UNKNOWN members move by themselves, the others never do. */
 static bool is_same_order(const struct roce_group *g, const struct survey *s)
 {
-	if (g->count < s->old_count)
-		return false;
-	for (unsigned i = 0; i < s->old_count; i++)
-		if (g->member[i].kind != s->old[i].kind || g->member[i].inode != s->old[i].inode)
+	for (unsigned i = 0; i < s->old_count; i++) {
+		const struct roce_group_member *m = &s->old[i];
+
+		if ((m->kind == ROCE_MEMBER_LEASED || m->kind == ROCE_MEMBER_DAEMON) &&
+		    (i >= g->count || g->member[i].inode != m->inode))
 			return false;
+	}
 	return true;
 }
 
@@ -351,6 +362,7 @@ bool roce_group_resync(struct roce_group *g)
 	bool was_right;
 	int fd;
 
+	g->resync_count++;
 	roce_group_attach(g);
 	if (!g->can_probe || g->count >= ROCE_GROUP_MEMBERS_MAX - 2)
 		return false;
@@ -399,25 +411,24 @@ static int find_free_spare(const struct roce_group *g)
 	return -1;
 }
 
-/* The index of a spare that is ready to be leased, verified, or -errno. */
+/*
+ * The index of a spare that is ready to be leased, or -errno. It has as many spares behind it as
+ * there are UNKNOWN members, so it does not move while it is verified.
+ */
 static int take_spare(struct roce_group *g)
 {
-	for (int attempt = 0; attempt < 3; attempt++) {
-		unsigned unknown = roce_group_count(g, ROCE_MEMBER_UNKNOWN);
+	for (int attempt = 0; attempt < 4; attempt++) {
 		int i, error = 0;
 
-		if (find_free_spare(g) < 0)
-			error = ensure_tail_spares(g, unknown + 1);
-		i = find_free_spare(g);
-		if (!error && i >= 0 &&
-		    (!g->can_probe || is_at(g, g->member[i].fd, (unsigned)i, WAIT_MS_EXPECTED)))
-			return i;
-		if (error && error != -ESTALE)
-			return error;
-		/* A wrong number: an UNKNOWN member has gone, or worse. */
 		roce_group_check_unknown(g);
+		if (find_free_spare(g) < 0)
+			error = ensure_tail_spares(g, roce_group_count(g, ROCE_MEMBER_UNKNOWN) + 1);
+		if (error)
+			return error;
 		i = find_free_spare(g);
-		if (error || i < 0 || !is_at(g, g->member[i].fd, (unsigned)i, WAIT_MS_EXPECTED))
+		if (i >= 0 && (!g->can_probe || is_surely_at(g, g->member[i].fd, (unsigned)i)))
+			return i;
+		if (attempt % 2)
 			roce_group_resync(g);
 	}
 	return -EAGAIN;
@@ -485,14 +496,10 @@ void roce_group_remove(struct roce_group *g, uint8_t slot)
 	m->kind = ROCE_MEMBER_UNKNOWN;
 	m->slot = 0;
 	roce_group_attach(g);
-	if (ensure_tail_spares(g, roce_group_count(g, ROCE_MEMBER_UNKNOWN)) == -ESTALE)
-		roce_group_resync(g);
-	/* By inode: a resync may have moved it, or found that it had left. */
-	for (unsigned k = 0; k < g->count; k++)
-		if (g->member[k].kind == ROCE_MEMBER_UNKNOWN && g->member[k].fd >= 0) {
-			close_member(g, &g->member[k]);
-			g->member[k].inode = 0;
-		}
+	if (ensure_tail_spares(g, roce_group_count(g, ROCE_MEMBER_UNKNOWN)))
+		return; /* no guard to be had: it stays open, unused, as long as the group */
+	close_member(g, m);
+	m->inode = 0;
 	roce_group_check_unknown(g);
 }
 
@@ -508,36 +515,52 @@ void roce_group_restore_begin(struct roce_group *g, const struct roce_address *a
 	g->can_probe = g->prober_fd >= 0;
 }
 
-int roce_group_init(struct roce_group *g, const struct roce_address *a, uint32_t nonce)
+/*
+ * Joins; those before us are strangers so far. One of them may go before the guards are there, and
+ * then it is us who move: -EAGAIN.
+ */
+static int join(struct roce_group *g)
 {
-	int error, at;
+	int error = found_daemon(g), at;
+	struct roce_group_member self;
 
-	roce_group_restore_begin(g, a, nonce);
-	error = found_daemon(g);
 	if (!error)
 		error = roce_group_attach(g);
-	if (error) {
-		roce_group_fini(g);
+	if (error)
 		return error;
-	}
 	at = g->can_probe ? scan(g, g->member[0].fd) : 0;
 	if (at < 0) {
 		g->can_probe = false;
 		at = 0;
 	}
-	if (at > 0) { /* we are the last; those before us are strangers so far */
-		struct roce_group_member self = g->member[0];
+	self = g->member[0];
+	g->count = 0;
+	for (int i = 0; i < at; i++)
+		append(g, ROCE_MEMBER_UNKNOWN, 0, -1);
+	g->member[g->count++] = self;
+	error = ensure_tail_spares(g, (unsigned)at);
+	if (!error && at && !is_at(g, self.fd, (unsigned)at, WAIT_MS_EXPECTED))
+		error = -EAGAIN;
+	if (!error)
+		error = roce_group_attach(g);
+	if (!error)
+		error = roce_member_set_filter(self.fd, g->nonce, false);
+	return error;
+}
 
-		g->count = 0;
-		while (at--)
-			append(g, ROCE_MEMBER_UNKNOWN, 0, -1);
-		g->member[g->count++] = self;
+int roce_group_init(struct roce_group *g, const struct roce_address *a, uint32_t nonce)
+{
+	int error = -EAGAIN;
+
+	for (int attempt = 0; error == -EAGAIN && attempt < JOIN_ATTEMPTS_MAX; attempt++) {
+		if (attempt)
+			poll(NULL, 0, JOIN_ATTEMPT_MS);
+		roce_group_restore_begin(g, a, nonce);
+		error = join(g);
+		if (error)
+			roce_group_fini(g);
 	}
-	roce_group_attach(g);
-	roce_member_set_filter(roce_group_get_daemon_fd(g), g->nonce, false);
-	if (ensure_tail_spares(g, roce_group_count(g, ROCE_MEMBER_UNKNOWN)))
-		roce_group_resync(g);
-	return 0;
+	return error;
 }
 
 int roce_group_restore_member(struct roce_group *g, enum roce_member_kind kind, uint8_t slot,
@@ -560,12 +583,15 @@ int roce_group_restore_member(struct roce_group *g, enum roce_member_kind kind, 
 int roce_group_restore_finish(struct roce_group *g)
 {
 	bool is_right = find_daemon(g) >= 0;
+	unsigned unknown;
 
-	for (unsigned i = 0; is_right && i < g->count; i++)
+	roce_group_check_unknown(g);
+	unknown = roce_group_count(g, ROCE_MEMBER_UNKNOWN);
+	/* One that nobody knows yet must become the last: else something is missing. */
+	is_right = is_right && !ensure_tail_spares(g, unknown + 1);
+	for (unsigned i = 0; is_right && g->can_probe && i + unknown < g->count; i++)
 		if (g->member[i].kind == ROCE_MEMBER_SPARE)
-			is_right = is_at(g, g->member[i].fd, i, WAIT_MS_EXPECTED);
-	if (is_right)
-		is_right = !ensure_tail_spares(g, roce_group_count(g, ROCE_MEMBER_UNKNOWN) + 1);
+			is_right = is_surely_at(g, g->member[i].fd, i);
 	if (!is_right)
 		roce_group_resync(g);
 	return find_daemon(g) < 0 ? -EIO : roce_group_attach(g);
@@ -577,7 +603,7 @@ void roce_group_leave(struct roce_group *g)
 		if (g->member[i].kind != ROCE_MEMBER_SPARE)
 			continue;
 		close_member(g, &g->member[i]);
-		move_last(g, i);
+		g->member[i] = g->member[--g->count];
 		roce_group_attach(g);
 	}
 	for (unsigned i = 0; i < g->count; i++) {
@@ -587,7 +613,7 @@ void roce_group_leave(struct roce_group *g)
 		if (self.kind != ROCE_MEMBER_DAEMON)
 			continue;
 		/* Attach what will be right as soon as our socket is gone. */
-		move_last(g, i);
+		g->member[i] = g->member[--g->count];
 		memset(map, 0xff, sizeof(map));
 		for (unsigned k = 0; k < g->count; k++)
 			if (g->member[k].kind == ROCE_MEMBER_LEASED)

@@ -43,6 +43,7 @@ struct roce_group_member {
 	uint8_t slot; /* LEASED */
 	int fd;
 	uint64_t inode;
+	bool is_watched;	  /* server.c listens to it */
 	bool is_unclaimed;	  /* of a client that has not come back since we were restarted */
 	int32_t kept_index;	  /* what the keeper believes (server.c), or one of the next */
 #define ROCE_MEMBER_NOT_KEPT (-1) /* the keeper does not have it */
@@ -62,9 +63,12 @@ struct roce_group {
 	/* Inodes of sockets closed since the server last looked; it tells the keeper. */
 	uint64_t gone[ROCE_GROUP_MEMBERS_MAX];
 	unsigned gone_count;
+	uint64_t resync_count; /* of all, also those that found nothing wrong */
 	uint64_t repair_count;
 	/* A leased socket had left the group and was replaced by `fd` (borrowed). */
 	void (*on_replaced)(void *ctx, const struct roce_group *g, uint8_t slot, int fd);
+	/* A descriptor is about to be closed. NULL: nobody cares. */
+	void (*on_close)(void *ctx, int fd);
 	void *ctx;
 };
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -249,6 +250,7 @@ int main(int argc, char **argv)
 	a.server.has_keeper = true;
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	is_resumed = a.server.resume_fd >= 0;
+	prctl(PR_SET_NAME, "uroced"); /* its keeper runs it as /proc/self/exe */
 	reset_signals();
 	if (a.report_fd >= 0 || is_resumed)
 		close_others(a.report_fd, a.server.resume_fd);

@@ -34,6 +34,8 @@
 #define REPAIR_NS_QUIET	   (30 * ROCE_NS_PER_S) /* then the interval starts anew */
 #define ORPHAN_NS_INTERVAL (200 * ROCE_NS_PER_MS)
 #define KEEPER_NS_INTERVAL ROCE_NS_PER_S /* between two starts of a keeper */
+#define GUARD_ATTEMPTS_MAX 20
+#define GUARD_ATTEMPT_MS   10
 #define KEEPER_BYE_MS	   300
 #define RESUME_SECONDS_MAX 5
 
@@ -282,6 +284,29 @@ static void on_replaced(void *ctx, const struct roce_group *g, uint8_t slot, int
 			slot, fd);
 }
 
+/* Else epoll would go on reporting it while the keeper holds a copy. */
+static void on_close(void *ctx, int fd)
+{
+	struct roce_server *s = ctx;
+
+	epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+static void watch_spares(struct roce_server *s, struct roce_served_group *sg)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = &sg->spares};
+
+	for (unsigned i = 0; i < sg->group.count; i++) {
+		struct roce_group_member *m = &sg->group.member[i];
+		bool is_spare = m->kind == ROCE_MEMBER_SPARE;
+
+		if (is_spare != m->is_watched && m->fd >= 0)
+			epoll_ctl(s->epoll_fd, is_spare ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, m->fd,
+				  &ev);
+		m->is_watched = is_spare;
+	}
+}
+
 static struct roce_served_group *make_group(void)
 {
 	struct roce_served_group *sg = calloc(1, sizeof(*sg));
@@ -290,6 +315,7 @@ static struct roce_served_group *make_group(void)
 		return NULL;
 	sg->slot0.fd = -1;
 	sg->slot0.on_ready = roce_stray_on_slot0;
+	sg->spares.on_ready = roce_stray_on_spares;
 	sg->unknown_interval = UNKNOWN_NS_MIN;
 	sg->repair_interval = REPAIR_NS_MIN;
 	sg->unused_since = roce_server_now();
@@ -297,10 +323,16 @@ static struct roce_served_group *make_group(void)
 	return sg;
 }
 
+static void set_handlers(struct roce_server *s, struct roce_group *g)
+{
+	g->on_replaced = on_replaced;
+	g->on_close = on_close;
+	g->ctx = s;
+}
+
 static void enlist_group(struct roce_server *s, struct roce_served_group *sg)
 {
-	sg->group.on_replaced = on_replaced;
-	sg->group.ctx = s;
+	set_handlers(s, &sg->group);
 	roce_list_add_tail(&s->groups, &sg->link);
 	s->group_count++;
 	roce_server_on_group_changed(s, sg);
@@ -316,6 +348,19 @@ static void destroy_group(struct roce_server *s, struct roce_served_group *sg)
 	roce_list_remove(&sg->link);
 	s->group_count--;
 	free(sg);
+}
+
+/* One that died a moment ago may still be letting go of it. */
+static int get_guard(const struct roce_rendezvous *name, struct ucred *out_owner)
+{
+	for (int attempt = 0;; attempt++) {
+		int guard = roce_listen_guard(name, out_owner);
+
+		if (guard != -EADDRINUSE || attempt == GUARD_ATTEMPTS_MAX ||
+		    (out_owner->pid > 0 && kill(out_owner->pid, 0) == 0))
+			return guard;
+		poll(NULL, 0, GUARD_ATTEMPT_MS);
+	}
 }
 
 int roce_server_get_group(struct roce_server *s, const struct roce_address *a, uint32_t nonce,
@@ -338,7 +383,7 @@ int roce_server_get_group(struct roce_server *s, const struct roce_address *a, u
 		return -EDQUOT;
 	}
 	roce_rendezvous_for_address(&name, &a->gid, a->ifindex);
-	guard = roce_listen_guard(&name, &owner);
+	guard = get_guard(&name, &owner);
 	if (guard < 0) {
 		if (guard == -EADDRINUSE && owner.uid == geteuid())
 			snprintf(err, err_size,
@@ -383,6 +428,7 @@ void roce_server_on_group_changed(struct roce_server *s, struct roce_served_grou
 		sg->slot0.fd = fd;
 		add_source(s, &sg->slot0);
 	}
+	watch_spares(s, sg);
 	keep_group(s, sg);
 	s->counter[ROCE_SERVER_repairs] += g->repair_count - sg->repairs_seen;
 	sg->repairs_seen = g->repair_count;
@@ -552,8 +598,7 @@ static int resume(struct roce_server *s)
 		struct roce_served_group *sg =
 			roce_container_of(pos, struct roce_served_group, link);
 
-		sg->group.on_replaced = on_replaced;
-		sg->group.ctx = s;
+		set_handlers(s, &sg->group);
 		if (roce_group_restore_finish(&sg->group))
 			destroy_group(s, sg);
 		else

@@ -22,6 +22,7 @@
 #include "daemon/lease.h"
 
 #define ROCE_SERVER_CLIENTS_MAX	  1024
+#define ROCE_SERVER_REFUSED_MAX	  64 /* more clients than that wait for a refusal */
 #define ROCE_SERVER_GROUPS_MAX	  256
 #define ROCE_SERVER_SHARED_MAX	  64   /* users named by --share-with */
 #define ROCE_SERVER_CLIENT_SLOTS  64   /* slots of one client */
@@ -82,6 +83,7 @@ struct roce_session {
 	struct roce_source pidfd; /* fd -1: the process is not visible here */
 	uint32_t number;	  /* lease.holder */
 	struct ucred peer;
+	int refusal;	   /* errno that its HELLO is answered with; 0 it is served */
 	uint64_t instance; /* 0: no HELLO yet */
 	roce_ns_t since;
 	unsigned slot_count;
@@ -98,6 +100,7 @@ struct roce_session {
 struct roce_served_group {
 	struct roce_list link;
 	struct roce_source slot0;
+	struct roce_source spares; /* all of them; fd unused */
 	struct roce_group group;
 	roce_ns_t unused_since; /* 0: in use */
 	roce_ns_t unknown_check_at;
@@ -195,5 +198,7 @@ bool roce_bucket_take(struct roce_bucket *b, roce_ns_t now);
 void roce_stray_on_client(struct roce_server *s, struct roce_session *c,
 			  const struct roce_message *m);
 void roce_stray_on_slot0(struct roce_server *s, struct roce_source *source);
+/* A spare gets nothing unless the numbers are wrong. */
+void roce_stray_on_spares(struct roce_server *s, struct roce_source *source);
 
 #endif

@@ -138,17 +138,6 @@ static bool is_allowed(const struct roce_server *s, uid_t uid)
 	return false;
 }
 
-static void refuse(struct roce_server *s, int fd, int error, const char *text)
-{
-	struct roce_message m = {.type = ROCE_MESSAGE_ERROR};
-
-	m.error.error = (uint32_t)error;
-	snprintf(m.error.text, sizeof(m.error.text), "%s", text);
-	roce_channel_send(fd, &m, NULL, 0);
-	close(fd);
-	s->counter[ROCE_SERVER_clients_refused]++;
-}
-
 void roce_session_open(struct roce_server *s, int fd)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
@@ -160,17 +149,19 @@ void roce_session_open(struct roce_server *s, int fd)
 		close(fd);
 		return;
 	}
-	if (!is_allowed(s, peer.uid)) {
-		refuse(s, fd, EACCES,
-		       "this uroced does not serve your user: root may start it with "
-		       "--share-with USER");
-		return;
-	}
-	c = s->session_count < ROCE_SERVER_CLIENTS_MAX ? calloc(1, sizeof(*c)) : NULL;
+	/* A few more than the maximum, to be told so. */
+	c = s->session_count < ROCE_SERVER_CLIENTS_MAX + ROCE_SERVER_REFUSED_MAX
+		    ? calloc(1, sizeof(*c))
+		    : NULL;
 	if (!c) {
-		refuse(s, fd, EUSERS, "uroced serves its maximum of clients");
+		close(fd);
+		s->counter[ROCE_SERVER_clients_refused]++;
 		return;
 	}
+	if (!is_allowed(s, peer.uid))
+		c->refusal = EACCES;
+	else if (s->session_count >= ROCE_SERVER_CLIENTS_MAX)
+		c->refusal = EUSERS;
 	c->socket.fd = fd;
 	c->socket.on_ready = on_socket_ready;
 	c->peer = peer;
@@ -179,7 +170,7 @@ void roce_session_open(struct roce_server *s, int fd)
 	roce_list_init(&c->output);
 	roce_list_add_tail(&s->sessions, &c->link);
 	s->session_count++;
-	s->counter[ROCE_SERVER_clients_accepted]++;
+	s->counter[c->refusal ? ROCE_SERVER_clients_refused : ROCE_SERVER_clients_accepted]++;
 	ev.data.ptr = &c->socket;
 	epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
 	c->pidfd.fd = open_pidfd(c);
@@ -581,6 +572,14 @@ static void on_message(struct roce_server *s, struct roce_session *c, struct roc
 		s->counter[ROCE_SERVER_messages_malformed]++;
 		send_error(s, c, m->sequence, -EBADMSG, "malformed message: %s",
 			   p->error ? roce_message_error_str(p->error) : "no HELLO first");
+		c->is_closing = true;
+		return;
+	}
+	if (c->refusal) { /* after its HELLO: an unread message would hide the answer */
+		send_error(s, c, m->sequence, -c->refusal, "%s",
+			   c->refusal == EACCES ? "this uroced does not serve your user: root may "
+						  "start it with --share-with USER"
+						: "uroced serves its maximum of clients");
 		c->is_closing = true;
 		return;
 	}

@@ -127,10 +127,11 @@ static void take_packet(struct roce_server *s, struct roce_served_group *sg, str
 		roce_server_suspect(s, sg);
 }
 
-void roce_stray_on_slot0(struct roce_server *s, struct roce_source *source)
+/* Stops when a repair has rearranged the group. */
+static void read_member(struct roce_server *s, struct roce_served_group *sg, int fd)
 {
-	struct roce_served_group *sg = roce_container_of(source, struct roce_served_group, slot0);
 	static uint8_t data[DATAGRAM_MAX];
+	uint64_t resyncs = sg->group.resync_count;
 
 	for (unsigned i = 0; i < DATAGRAMS_AT_ONCE; i++) {
 		union {
@@ -145,7 +146,6 @@ void roce_stray_on_slot0(struct roce_server *s, struct roce_source *source)
 				     .msg_iovlen = 1,
 				     .msg_control = &anc,
 				     .msg_controllen = sizeof(anc)};
-		int fd = source->fd;
 		ssize_t n = recvmsg(fd, &msg, MSG_DONTWAIT);
 		uint32_t segment = 0;
 
@@ -166,8 +166,23 @@ void roce_stray_on_slot0(struct roce_server *s, struct roce_source *source)
 			m.stray.data = data + at;
 			m.stray.length = (uint16_t)length;
 			take_packet(s, sg, &m);
-			if (source->fd != fd)
-				return; /* a repair replaced the socket */
+			if (sg->group.resync_count != resyncs)
+				return;
 		}
 	}
+}
+
+void roce_stray_on_slot0(struct roce_server *s, struct roce_source *source)
+{
+	read_member(s, roce_container_of(source, struct roce_served_group, slot0), source->fd);
+}
+
+void roce_stray_on_spares(struct roce_server *s, struct roce_source *source)
+{
+	struct roce_served_group *sg = roce_container_of(source, struct roce_served_group, spares);
+	uint64_t resyncs = sg->group.resync_count;
+
+	for (unsigned i = 0; i < sg->group.count && sg->group.resync_count == resyncs; i++)
+		if (sg->group.member[i].kind == ROCE_MEMBER_SPARE)
+			read_member(s, sg, sg->group.member[i].fd);
 }
