@@ -32,7 +32,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from harness import pair, perftest, process, report, topology  # noqa: E402
 
-BENCH = os.path.join(pair.ROOT, "build", "bench")
+FLOOR_PORT = 4790
+BENCH = os.path.join(os.path.dirname(os.path.dirname(pair.UROCE)), "bench")
 
 
 class Contest:
@@ -93,6 +94,23 @@ def iperf3(place, seconds):
         ["iperf3", "-c", place.ipv4, "-p", port, "-t", seconds, "-J"], port, on_uroce=False))
     result = json.loads(outcome.client.output())
     return result["end"]["sum_received"]["bits_per_second"] / 1e9
+
+
+def floor(place, program, pattern, *args):
+    """A program of bench/floor; its server ends by itself."""
+    outcome = pair.expect_success(pair.run_pair(
+        place, [floor_program(program), "--serve", place.ipv4],
+        [floor_program(program), "--from", place.client_ipv4, "--to", place.ipv4, *args],
+        FLOOR_PORT, on_uroce=False, protocol="udp"))
+    return number_after(pattern, outcome.client.output())
+
+
+def udp_floor(place, seconds):
+    return floor(place, "udp-floor", r"udp_floor_gbps ([\d.]+)", "-t", seconds)
+
+
+def udp_pingpong(place):
+    return floor(place, "udp-pingpong", r"udp_pingpong_us p50 ([\d.]+)", "-n", 20000, "-b", 64)
 
 
 def perftest_bw(place, program, seconds):
@@ -203,14 +221,14 @@ def format_contest(contest, title, references):
 
 
 def format_setup(setup):
-    lines = [f"{'set-up, us':<46}{'p50':>9}{'p99':>9}{'max':>9}"]
+    lines = [f"{'set-up, us':<54}{'p50':>9}{'p99':>9}{'max':>9}"]
     rows = [(f"QP create to RTS, {setup['qp']['count']} QPs", setup["qp"])]
     for mr in setup["mr"]:
         size = f"{mr['bytes'] >> 20} MiB" if mr["bytes"] >= 1 << 20 else f"{mr['bytes'] >> 10} KiB"
         threads = "1 thread" if mr["threads"] == 1 else f"{mr['threads']} threads"
         rows.append((f"MR of {size}, {mr['pages']} pages, {threads}", mr))
     for name, figures in rows:
-        lines.append(f"  {name:<44}{figures['p50_us']:9.2f}{figures['p99_us']:9.2f}"
+        lines.append(f"  {name:<52}{figures['p50_us']:9.2f}{figures['p99_us']:9.2f}"
                      f"{figures['max_us']:9.2f}")
     return lines
 

@@ -187,7 +187,7 @@ static uint32_t read_speed(const struct roce_netdev_source *src, const char *nam
 	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
 	if (src->ioctl_fd < 0 || ioctl(src->ioctl_fd, SIOCETHTOOL, &ifr) < 0)
 		return 0;
-	speed = ethtool_cmd_speed(&cmd);
+	speed = (uint32_t)cmd.speed_hi << 16 | cmd.speed;
 	return speed == NO_SPEED ? 0 : speed;
 }
 

@@ -30,9 +30,12 @@ def shown(argv, env=None):
     return " ".join(words + [shlex.quote(str(a)) for a in argv])
 
 
-def start(ns, argv, env=None, user=(), on_uroce=True):
-    """Starts a program in a namespace, on the libraries of uroce."""
-    command = [UROCE, "run", *argv] if on_uroce else argv
+def start(ns, argv, env=None, user=(), on_uroce=True, line_buffered=False):
+    """Starts a program in a namespace, on the libraries of uroce. line_buffered: for programs whose
+    output is read while they run (by stdbuf, which takes part in their start)."""
+    command = [UROCE, "run", *argv] if on_uroce else list(argv)
+    if line_buffered:
+        command = ["stdbuf", "-oL", *command]
     return process.Process(command, prefix=[*ns.prefix(), *user],
                            env=process.own_environment(**(env or {})))
 
@@ -78,12 +81,12 @@ class Outcome:
 
 
 def run_pair(topology, server_argv, client_argv, port, timeout=60, env=None, on_uroce=True,
-             on_wait=None):
+             on_wait=None, protocol="tcp"):
     """Server in a, client in b; the client is started once the server listens on `port`."""
     server = start(topology.a, server_argv, env=env, on_uroce=on_uroce)
     client = None
     try:
-        process.wait_for_port(server, port)
+        process.wait_for_port(server, port, protocol=protocol)
         client = start(topology.b, client_argv, env=env, on_uroce=on_uroce)
         client.wait(timeout, on_wait)
         server.wait(15)

@@ -113,27 +113,28 @@ def wait_until(condition, timeout, what, interval=0.02):
         time.sleep(interval)
 
 
-def listens(pid, port):
-    """Whether somebody in the network namespace of `pid` listens on the TCP port."""
-    for name in ("tcp", "tcp6"):
+def listens(pid, port, protocol="tcp"):
+    """Whether somebody in the network namespace of `pid` listens on the port."""
+    state = {"tcp": "0A", "udp": "07"}[protocol]
+    for name in (protocol, protocol + "6"):
         try:
             with open(f"/proc/{pid}/net/{name}", encoding="ascii") as f:
                 for line in f.readlines()[1:]:
                     fields = line.split()
-                    if fields[3] == "0A" and int(fields[1].rsplit(":", 1)[1], 16) == port:
+                    if fields[3] == state and int(fields[1].rsplit(":", 1)[1], 16) == port:
                         return True
         except OSError:
             return False
     return False
 
 
-def wait_for_port(process, port, timeout=20):
+def wait_for_port(process, port, timeout=20, protocol="tcp"):
     """Until `process` (or one it became) listens; a process that ends first is a Timeout."""
     def ready():
         if process.poll() is not None:
             raise Timeout(f"{process.argv[0]} ended with status {process.status} before it "
                           f"listened on port {port}")
-        return listens(process.pid, port)
+        return listens(process.pid, port, protocol)
     wait_until(ready, timeout, f"{process.argv[0]} to listen on port {port}")
 
 

@@ -126,13 +126,28 @@ def address_in_use(ctx):
          "socket.SOCK_DGRAM)\ns.bind(('127.0.0.1', 4791))\nprint('bound', flush=True)\n"
          "time.sleep(60)"], prefix=ctx.topology.a.prefix())
     process.wait_until(lambda: "bound" in squatter.output(), 10, "the squatter")
+    outcome = refused_pingpong(ctx.topology)
+    if not re.search(r"(?m)^uroce.*4791.*(in use|taken|another)", outcome.server.output()):
+        raise Failed(outcome.text())
+
+
+def refused_pingpong(place, user=()):
+    """A pair whose server cannot open its address (that is done at RTR, when a client is there)."""
     port = pair.next_port()
-    common = ["ibv_rc_pingpong", "-d", ctx.topology.device, "-g", 0, "-p", port]
-    server = pair.start(ctx.topology.a, common)
-    status = server.wait(20)
-    if status == 0 or not re.search(r"(?m)^uroce.*4791.*(in use|taken|another)",
-                                    server.output()):
-        raise Failed(f"status {status}\n{server.output()}")
+    common = ["ibv_rc_pingpong", "-d", place.device, "-g", 0, "-p", port]
+    server = pair.start(place.a, common, user=user)
+    process.wait_for_port(server, port)
+    client = pair.start(place.b, [*common, place.ipv4], user=user)
+    outcome = pair.Outcome(server, client)
+    try:
+        server.wait(20)
+    except process.Timeout as e:
+        raise Failed(f"{e}\n{outcome.text()}") from e
+    finally:
+        client.end()
+    if server.status == 0:
+        raise Failed(f"it is not refused\n{outcome.text()}")
+    return outcome
 
 
 @row("refusals/other-user", "lo")
@@ -141,18 +156,18 @@ def other_user(ctx):
     if not topology.may_change_user():
         raise Skipped("needs root to become another user")
     port = pair.next_port()
-    first = pair.start(ctx.topology.a, ["ibv_rc_pingpong", "-d", ctx.topology.device, "-g", 0,
-                                        "-p", port])
-    process.wait_for_port(first, port)
-    port = pair.next_port()
-    second = pair.start(ctx.topology.a, ["ibv_rc_pingpong", "-d", ctx.topology.device, "-g", 0,
-                                         "-p", port], user=pair.NOBODY)
-    status = second.wait(20)
-    if status == 0 or not re.search(r"(?m)^uroce.*(user|uid).*", second.output()):
-        raise Failed(f"status {status}\n{second.output()}")
-    if first.poll() is not None:
-        raise Failed(f"the first one ended\n{first.output()}")
-    first.end()
+    common = ["ib_write_bw", "-F", "-d", ctx.topology.device, "-D", 60, "-p", port]
+    server = pair.start(ctx.topology.a, common)
+    process.wait_for_port(server, port)
+    client = pair.start(ctx.topology.b, [*common, ctx.topology.ipv4], line_buffered=True)
+    process.wait_until(lambda: "remote address" in client.output(), 20, "the first user's pair")
+    outcome = refused_pingpong(ctx.topology, pair.NOBODY)
+    if not re.search(r"(?m)^uroce.*(user|uid)", outcome.server.output()):
+        raise Failed(outcome.text())
+    if server.poll() is not None or client.poll() is not None:
+        raise Failed(f"the first user's pair ended\n{pair.Outcome(server, client).text()}")
+    client.end()
+    server.end()
 
 
 @row("refusals/no-interface")
