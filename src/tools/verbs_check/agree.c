@@ -22,6 +22,7 @@ enum word {
 	WORD_MTU,
 	WORD_FAULT_EVERY,
 	WORD_EVENTS,
+	WORD_LOSSY,
 	WORD_SGE_MAX,
 	WORD_SGE_READ_MAX,
 	WORD_INLINE_MAX,
@@ -88,6 +89,7 @@ static void describe_wishes(const struct vc_options *options, uint32_t side, uin
 	words[WORD_MTU] = options->mtu;
 	words[WORD_FAULT_EVERY] = options->fault_every;
 	words[WORD_EVENTS] = options->events;
+	words[WORD_LOSSY] = options->lossy;
 	words[WORD_OWN_QUIRKS] = options->own_quirks;
 	words[WORD_PEER_QUIRKS] = options->peer_quirks;
 }
@@ -102,6 +104,7 @@ static void take_wishes(struct vc_options *options, const uint64_t *client, cons
 	options->op_mask = (uint32_t)client[WORD_OP_MASK];
 	options->mtu = (uint32_t)client[WORD_MTU];
 	options->fault_every = (uint32_t)client[WORD_FAULT_EVERY];
+	options->lossy = client[WORD_LOSSY] || server[WORD_LOSSY];
 	options->events = client[WORD_EVENTS] || server[WORD_EVENTS];
 }
 
@@ -160,6 +163,7 @@ enum vc_verdict vc_agree(struct vc_options *options, const struct vc_device *dev
 		.windows = least[WORD_WINDOWS],
 		.atomics = least[WORD_ATOMICS],
 		.events = options->events,
+		.lossy = options->lossy,
 		.quirks[0] = (uint32_t)(words[0][WORD_OWN_QUIRKS] | words[1][WORD_PEER_QUIRKS]),
 		.quirks[1] = (uint32_t)(words[1][WORD_OWN_QUIRKS] | words[0][WORD_PEER_QUIRKS]),
 	};

@@ -23,6 +23,7 @@ enum {
 	OPTION_PEER_QUIRKS,
 	OPTION_FAULTS,
 	OPTION_STALL,
+	OPTION_LOSSY,
 };
 
 static const struct argp_option rows[] = {
@@ -39,6 +40,7 @@ static const struct argp_option rows[] = {
 	{"only", OPTION_ONLY, "OP,...", 0,
 	 "of send, send-imm, send-inv, write, write-imm, read, cmp-swap, fetch-add", 1},
 	{"faults", OPTION_FAULTS, "N", 0, "each N-th seed provokes an error (8); 0: none", 1},
+	{"lossy", OPTION_LOSSY, NULL, 0, "the network loses packets, and so may lose a NAK", 1},
 	{"events", 'e', NULL, 0, "sleep on completion channels", 1},
 	{"stall", OPTION_STALL, "SECONDS", 0, "give up after so long without progress (20)", 1},
 	{"quirks", OPTION_QUIRKS, "rxe", 0, "accept known deviations of the own device", 2},
@@ -157,6 +159,9 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case OPTION_LOOPBACK:
 		options->loopback = true;
 		break;
+	case OPTION_LOSSY:
+		options->lossy = true;
+		break;
 	case OPTION_JSON:
 		options->json = true;
 		break;
@@ -240,7 +245,8 @@ void vc_options_replay(const struct vc_options *options, bool client, uint64_t s
 		append(text, size, " --quirks rxe");
 	if (peer)
 		append(text, size, " --peer-quirks rxe");
-	append(text, size, "%s %s", options->events ? " --events" : "",
+	append(text, size, "%s%s %s", options->lossy ? " --lossy" : "",
+	       options->events ? " --events" : "",
 	       options->loopback ? "--loopback" : (options->host ? options->host : "HOST"));
 }
 

@@ -26,6 +26,7 @@ struct vc_options {
 	unsigned int stall_s;
 	bool events;
 	bool loopback;
+	bool lossy;
 	bool json;
 	bool verbose;
 };

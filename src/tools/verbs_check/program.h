@@ -67,6 +67,7 @@ struct vc_limits {
 	uint32_t fault_every; /* each n-th seed is an error seed; 0 for none */
 	bool windows;	      /* memory windows of type 2 on both sides */
 	bool atomics;
+	bool lossy;  /* a NAK may be lost, and its sender answers no more */
 	bool events; /* completion channels on both sides */
 	uint32_t quirks[VC_SIDES];
 };

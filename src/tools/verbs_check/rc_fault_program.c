@@ -256,6 +256,9 @@ static void add_faulty(struct vc_program *program)
 
 	request->status = vc_fault_requester_status(program->fault);
 	request->quirk_status = vc_fault_requester_quirk(program->fault, own, others);
+	/* The responder is in the error state after its NAK, and drops what is sent again. */
+	if (program->limits->lossy && vc_fault_fate(program->fault) == VC_FATE_ERROR)
+		request->quirk_status = IBV_WC_RETRY_EXC_ERR;
 	request->completes = true;
 	spoil(program, request);
 	if (request->receive != VC_NO_INDEX) {
@@ -394,7 +397,8 @@ void vc_rc_fault_program_draw(struct vc_program *program)
 	add_lead(program);
 	requests.lead = lane->request_count;
 	receives.lead = peer->receive_count;
-	if (!is_lonely(program->fault) && program->fault != VC_FAULT_LOCAL_ERR)
+	if (!is_lonely(program->fault) && program->fault != VC_FAULT_LOCAL_ERR &&
+	    !program->limits->lossy)
 		add_requests(program, r, (uint32_t)vc_draw_below(draw, 4),
 			     ops_without_fault(program), IBV_WC_SUCCESS);
 	requests.good = lane->request_count;
