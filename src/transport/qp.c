@@ -263,7 +263,7 @@ static void apply_attributes(struct roce_qp *qp, const struct roce_qp_attr *a, u
 		cur->qkey = a->qkey;
 	if (mask & ROCE_ATTR_AV) {
 		cur->path = a->path;
-		qp->peer = a->peer;
+		roce_requester_set_peer(qp, a->peer);
 		cur->peer = a->peer;
 	}
 	if (mask & ROCE_ATTR_PATH_MTU) {

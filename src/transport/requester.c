@@ -71,6 +71,22 @@ void roce_requester_release(struct roce_qp *qp)
 	qp->req.rd_outstanding = 0;
 }
 
+void roce_requester_set_peer(struct roce_qp *qp, struct roce_peer *peer)
+{
+	struct roce_peer *old = qp->peer;
+
+	qp->peer = peer;
+	if (!old || old == peer)
+		return;
+	roce_list_remove(&qp->wait_link);
+	roce_qp_mark_ready(qp);
+	if (qp->req.inflight == 0)
+		return;
+	roce_window_release(&old->window, qp->req.inflight);
+	wake_all(&old->waiters);
+	roce_window_on_send(&peer->window, qp->req.inflight);
+}
+
 void roce_requester_restart(struct roce_qp *qp)
 {
 	roce_requester_release(qp);

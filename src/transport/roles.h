@@ -59,6 +59,8 @@ size_t roce_requester_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t ma
 void roce_requester_restart(struct roce_qp *qp);
 /* Gives back all window shares and leaves all waiting lists. */
 void roce_requester_release(struct roce_qp *qp);
+/* Turns to another peer; what is on its way counts against the new one's window. */
+void roce_requester_set_peer(struct roce_qp *qp, struct roce_peer *peer);
 /* Packets of a READ that one request asks for, from packet `index` of the message: up to the next
  * chunk boundary. Boundaries are fixed, so a retry asks for a suffix of the original request. */
 uint32_t roce_read_chunk_packets(const struct roce_qp *qp, const struct roce_send_wqe *wqe,

@@ -85,3 +85,20 @@ void fixture_recv(struct fixture *f, unsigned int i, uint64_t wr_id, size_t offs
 
 	assert_int_equal(sim_pair_recv(&f->pair, i, i ? f->b : f->a, wr_id, &sge, 1), ROCE_POST_OK);
 }
+
+static bool lose(struct sim_pair *p, unsigned int from, struct roce_link_pkt *pkt)
+{
+	struct fixture *f = roce_container_of(p, struct fixture, pair);
+	uint32_t n = f->sent[from]++;
+
+	(void)pkt;
+	return n >= 64 || !(f->drops[from] >> n & 1);
+}
+
+void fixture_lose(struct fixture *f, uint64_t of_host_0, uint64_t of_host_1)
+{
+	f->drops[0] = of_host_0;
+	f->drops[1] = of_host_1;
+	f->sent[0] = f->sent[1] = 0;
+	f->pair.tamper = lose;
+}

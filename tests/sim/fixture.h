@@ -27,6 +27,9 @@ struct fixture {
 	struct roce_mr *mr[2];
 	struct sim_cq *send_cq[2];
 	struct sim_cq *recv_cq[2];
+	uint64_t
+		drops[2]; /* bit n - 1: the nth packet of that host is lost, since fixture_lose() */
+	uint32_t sent[2];
 };
 
 /* Fills in the defaults; change conn, caps, tuning and link before fixture_start(). */
@@ -48,6 +51,9 @@ void fixture_post(struct fixture *f, unsigned int i, uint8_t opcode, uint64_t wr
 /* Posts a receive of `length` bytes at `offset` on host `i`. */
 void fixture_recv(struct fixture *f, unsigned int i, uint64_t wr_id, size_t offset,
 		  uint32_t length);
+
+/* From now on loses those packets, counted from here: bit 0 is the next one of that host. */
+void fixture_lose(struct fixture *f, uint64_t of_host_0, uint64_t of_host_1);
 
 /* Runs for 20 s, compares the transcript since the last call with `expected`, and clears it. */
 #define fixture_expect(f, expected)                             \
