@@ -31,8 +31,9 @@ static bool is_opcode_supported(const struct roce_qp *qp, uint8_t opcode)
 }
 
 static enum roce_post_result check_send(const struct roce_qp *qp, const struct roce_send_wr *wr,
-					uint64_t length)
+					uint64_t *out_length)
 {
+	uint64_t length;
 	bool is_atomic = wr->opcode == ROCE_WR_ATOMIC_CMP_AND_SWP ||
 			 wr->opcode == ROCE_WR_ATOMIC_FETCH_AND_ADD;
 
@@ -41,12 +42,13 @@ static enum roce_post_result check_send(const struct roce_qp *qp, const struct r
 		return ROCE_POST_BAD_STATE;
 	if (!is_opcode_supported(qp, wr->opcode))
 		return ROCE_POST_BAD_OPCODE;
-	if (wr->flags & ROCE_SEND_INLINE) {
-		if (roce_wr_is_read_or_atomic(wr->opcode) || length > qp->sq.max_inline)
-			return ROCE_POST_BAD_INLINE;
-	} else if (wr->sge_count > qp->sq.max_sge) {
+	if (wr->sge_count > qp->sq.max_sge)
 		return ROCE_POST_TOO_MANY_SGE;
-	}
+	length = roce_sge_total(wr->sge, wr->sge_count);
+	*out_length = length;
+	if ((wr->flags & ROCE_SEND_INLINE) &&
+	    (roce_wr_is_read_or_atomic(wr->opcode) || length > qp->sq.max_inline))
+		return ROCE_POST_BAD_INLINE;
 	if (length > MESSAGE_BYTES_MAX || (is_atomic && length < 8))
 		return ROCE_POST_BAD_LENGTH;
 	if (roce_send_queue_is_full(&qp->sq))
@@ -69,8 +71,8 @@ static void copy_inline(struct roce_send_wqe *wqe, const struct roce_send_wr *wr
 enum roce_post_result roce_post_send(struct roce_qp *qp, const struct roce_send_wr *wr,
 				     roce_ns_t now)
 {
-	uint64_t length = roce_sge_total(wr->sge, wr->sge_count);
-	enum roce_post_result result = check_send(qp, wr, length);
+	uint64_t length = 0;
+	enum roce_post_result result = check_send(qp, wr, &length);
 	struct roce_send_wqe *wqe;
 
 	if (result != ROCE_POST_OK)
