@@ -34,6 +34,18 @@ for _name, _where in (("lo", "lo"), ("veth-1500", ("pair", 1500)), ("veth-9000",
     for _ipv6 in (False, True):
         @row(f"verbs-check/{_name}/{'ipv6' if _ipv6 else 'ipv4'}", _where)
         def seeds(ctx, ipv6=_ipv6):
-            count = ctx.pick(60, 300, 10000 if ctx.topology.mtu != 1500 else 3000)
+            count = ctx.pick(300, 2000, 10000)
             verbs_check(ctx, count, ipv6=ipv6)
             return f"{count} seeds"
+
+    @row(f"verbs-check/{_name}/events", _where)
+    def events(ctx):
+        count = ctx.pick(100, 500, 2000)
+        verbs_check(ctx, count, "-e")
+        return f"{count} seeds"
+
+    @row(f"verbs-check/{_name}/many-qps", _where)
+    def many_qps(ctx):
+        count = ctx.pick(50, 500, 2000)
+        verbs_check(ctx, count, "--qps", 16, "--ops", 400)
+        return f"{count} seeds"

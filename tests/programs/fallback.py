@@ -41,7 +41,7 @@ def add_rows(name, env, mtu):
 
     @row(f"fallback/{name}/verbs-check/veth-{mtu}", where, least)
     def check_row(ctx):
-        verbs_check(ctx, ctx.pick(20, 200, 1000), env=env)
+        verbs_check(ctx, ctx.pick(100, 500, 2000), env=env)
 
 
 for _name, _env in FALLBACKS.items():

@@ -20,7 +20,7 @@ def add_rows(kind, impairment, mtu):
 
     @row(f"faults/{kind}/verbs-check/veth-{mtu}", ("pair", mtu), least)
     def check(ctx):
-        count = ctx.pick(20, 100, 1000)
+        count = ctx.pick(50, 500, 2000)
         verbs_check(ctx, count, env=env, timeout=120 + 3 * count)
         return f"{count} seeds"
 
