@@ -27,7 +27,7 @@ void roce_window_on_ack(struct roce_window *w, const struct roce_window_config *
 	if (w->growth < w->limit)
 		return;
 	w->growth = 0;
-	w->limit = w->limit + STEP < cfg->max ? w->limit + STEP : cfg->max;
+	w->limit = cfg->max - w->limit > STEP ? w->limit + STEP : cfg->max;
 }
 
 void roce_window_on_loss(struct roce_window *w, const struct roce_window_config *cfg)
