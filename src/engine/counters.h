@@ -18,20 +18,20 @@
 #define ROCE_SHARED_COUNTERS_VERSION 1u
 
 /* X(field, what it counts) */
-#define ROCE_ENGINE_STATS(X)                                                     \
-	X(rx_bad_icrc, "packets whose ICRC is wrong")                            \
-	X(rx_too_short, "packets too short to have one")                         \
-	X(rx_strays_forwarded, "packets for another slot, handed to the daemon") \
-	X(rx_strays_dropped, "packets for another slot, over the rate limit")    \
-	X(rx_strays_taken, "packets of ours that the daemon brought")            \
-	X(tx_no_address, "packets from an address that is not open")             \
-	X(tx_no_flow, "packets to a destination that cannot be reached")         \
-	X(tx_memory_faults, "packets whose payload was gone")                    \
-	X(tx_acks_held, "times ACKs waited for the program's answer")            \
-	X(kicks_deferred, "posts that waited to leave in a batch")               \
-	X(thread_wakes, "times the progress thread woke")                        \
-	X(thread_aside, "times it left the work to a polling program")           \
-	X(thread_disarms, "times polling took the sockets from the thread")      \
+#define ROCE_ENGINE_STATS(X)                                                            \
+	X(rx_bad_icrc, "packets whose ICRC is wrong")                                   \
+	X(rx_too_short, "packets too short to have one")                                \
+	X(rx_strays_forwarded, "packets for another slot, handed to the daemon")        \
+	X(rx_strays_dropped, "packets for another slot, over the rate limit")           \
+	X(rx_strays_taken, "packets of ours that the daemon brought")                   \
+	X(tx_no_address, "packets from an address that is not open")                    \
+	X(tx_no_flow, "packets to a destination that cannot be reached")                \
+	X(tx_memory_faults, "packets whose payload was gone")                           \
+	X(tx_held, "completions that went to the program before what waits to be sent") \
+	X(kicks_deferred, "posts that waited to leave in a batch")                      \
+	X(thread_wakes, "times the progress thread woke")                               \
+	X(thread_aside, "times it left the work to a polling program")                  \
+	X(thread_disarms, "times polling took the sockets from the thread")             \
 	X(poll_yields, "empty polls that gave the processor away")
 
 struct roce_engine_stats {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The program's side of progress: what its calls do for the network, and how they steer the thread
- * (progress_thread.c). Figures measured on two cores, polling ping-pong: 4.5 us one way with the
- * thread disarmed, 11 us at the 99th percentile with it armed all the time.
+ * (progress_thread.c). Measured on two cores, polling ping-pong of 64 bytes, 99th percentile: 12 to
+ * 15 us one way as it is, 19 to 27 us when each packet that was found armed the thread again.
  */
 #include "engine/progress_internal.h"
 
@@ -44,8 +44,6 @@ static void set_sockets(struct roce_progress *p, bool armed)
 
 void progress_set_armed(struct roce_progress *p, bool armed)
 {
-	if (armed)
-		p->is_arming_due = false;
 	if (p->is_armed != armed)
 		set_sockets(p, armed);
 }
@@ -57,14 +55,10 @@ int roce_progress_add_socket(struct roce_progress *p, int fd)
 	return epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
 }
 
-/* The timer is only ever brought forward here; the thread puts it back when it fires too early.
- * Deadlines mostly move away, so a stream of packets sets no timer. */
-void progress_wake_at(struct roce_progress *p, roce_ns_t when)
+static void set_timer(struct roce_progress *p, roce_ns_t when)
 {
 	struct itimerspec t = {0};
 
-	if (when >= p->timer_at)
-		return;
 	if (when == 0)
 		when = 1; /* 0 would stop it */
 	t.it_value.tv_sec = (time_t)(when / ROCE_NS_PER_S);
@@ -73,13 +67,12 @@ void progress_wake_at(struct roce_progress *p, roce_ns_t when)
 		p->timer_at = when;
 }
 
-static void watch(struct roce_progress *p, roce_ns_t now)
+/* Only ever brings the timer forward; when it fires too early the thread sets it anew. Deadlines
+ * mostly move away, so a stream of packets sets no timer. */
+void progress_wake_at(struct roce_progress *p, roce_ns_t when)
 {
-	if (p->is_watching)
-		return;
-	p->is_watching = true;
-	p->look_interval = PROGRESS_LOOK_MIN_NS;
-	progress_wake_for_next(p, now);
+	if (when < p->timer_at)
+		set_timer(p, when);
 }
 
 /* A program that polls runs the timers itself; should it stop, the next look comes soon enough. */
@@ -89,9 +82,24 @@ void progress_wake_for_next(struct roce_progress *p, roce_ns_t now)
 	roce_ns_t queue = roce_queue_deadline(p->queue);
 
 	if (p->is_watching)
-		progress_wake_at(p, now + p->look_interval);
+		progress_wake_at(p, now + PROGRESS_LOOK_NS);
 	else
 		progress_wake_at(p, transport < queue ? transport : queue);
+}
+
+static void watch(struct roce_progress *p, roce_ns_t now)
+{
+	if (p->is_watching)
+		return;
+	p->is_watching = true;
+	progress_wake_for_next(p, now);
+}
+
+/* The look that finds the program at work would only disturb it: polls put it off in time. */
+static void put_off_look(struct roce_progress *p, roce_ns_t now)
+{
+	if (p->is_watching && now + PROGRESS_LOOK_NS / 2 >= p->timer_at)
+		set_timer(p, now + PROGRESS_LOOK_NS);
 }
 
 /* ---- work ---- */
@@ -130,10 +138,10 @@ static void on_polled(struct roce_progress *p, uint32_t found, roce_ns_t now)
 		p->last_found = now;
 	}
 	p->last_poll = now;
+	put_off_look(p, now);
 	if (found) {
 		p->empty_count = 0;
 		p->last_found = now;
-		p->is_arming_due = !p->is_armed;
 		return;
 	}
 	if (++p->empty_count < EMPTY_POLLS_TO_DISARM)
@@ -208,8 +216,6 @@ void roce_progress_kick(struct roce_progress *p)
 	}
 	transmit(p, now);
 	progress_wake_for_next(p, now);
-	if (p->is_arming_due && now >= p->hold_until)
-		progress_set_armed(p, true);
 }
 
 void roce_progress_arm(struct roce_progress *p)
@@ -226,7 +232,7 @@ void roce_progress_on_completions(struct roce_progress *p)
 {
 	if (!p->is_started || !roce_tx_is_pending(p->queue->transport))
 		return;
-	p->queue->counters->engine.tx_acks_held++;
+	p->queue->counters->engine.tx_held++;
 	if (!p->is_watching)
 		watch(p, roce_clock_now());
 }

@@ -5,12 +5,13 @@
  * since every wake-up of it would take the processor or the lock from a poll that is under way.
  *
  *   armed     the sockets are in the thread's epoll set: it wakes for each packet
- *   disarmed  they are not; the thread only looks, every 0.2 to 1 ms, whether polling has stopped,
- *             and if so does the work and arms
+ *   disarmed  they are not; a timer wakes it 0.2 to 0.4 ms after the last poll, and as polling has
+ *             stopped it does the work and arms
  *
- * Four empty polls in a row disarm. A packet that a poll found arms again, but only behind the next
- * post (the answer leaves first), and not within the time that a needless wake-up has just cost.
- * A program that is about to block (req_notify, get_cq_event) arms at once.
+ * Four empty polls in a row disarm, and every now and then a poll puts the timer off, so a program
+ * that polls is not interrupted at all. A program that is about to block (req_notify, get_cq_event)
+ * arms at once. Rejected: arming again with each packet that a poll finds, and looking by a timer
+ * that runs on; both wake the thread in the middle of a ping-pong.
  *
  * The device's lock is held in every call but start and stop.
  */
@@ -34,14 +35,11 @@ struct roce_progress {
 	bool is_armed;
 	bool is_watching;     /* the thread's timer runs for the next look */
 	bool is_polled;	      /* a program polls: four empty polls since it last blocked */
-	bool is_arming_due;   /* a packet was found while disarmed */
 	uint32_t empty_count; /* polls in a row that found nothing */
 	uint32_t kick_count;  /* posts that wait in a batch */
 	roce_ns_t timer_at;   /* what timer_fd is set to, ROCE_NEVER if not */
 	roce_ns_t last_poll;
 	roce_ns_t last_found; /* when a poll last found something, or polling began */
-	roce_ns_t look_interval;
-	roce_ns_t hold_until; /* no arming behind a post before this */
 };
 
 roce_ns_t roce_clock_now(void);

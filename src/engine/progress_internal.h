@@ -6,8 +6,8 @@
 #include "engine/progress.h"
 #include "transport/qp.h"
 
-#define PROGRESS_LOOK_MIN_NS (200 * ROCE_NS_PER_US)
-#define PROGRESS_LOOK_MAX_NS ROCE_NS_PER_MS
+/* How soon the thread notices that polling has stopped; polls put its look off at half of this. */
+#define PROGRESS_LOOK_NS (400 * ROCE_NS_PER_US)
 
 /* data.u32 of an epoll entry */
 enum progress_source {

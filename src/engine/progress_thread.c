@@ -57,21 +57,16 @@ static void do_work(struct roce_progress *p)
 }
 
 /* The program polls: leave it the work, and look again later. */
-static void stand_aside(struct roce_progress *p, bool is_look, roce_ns_t now)
+static void stand_aside(struct roce_progress *p)
 {
 	p->queue->counters->engine.thread_aside++;
 	progress_set_armed(p, false);
-	p->look_interval *= 2;
-	if (p->look_interval > PROGRESS_LOOK_MAX_NS)
-		p->look_interval = PROGRESS_LOOK_MAX_NS;
 	p->is_watching = true;
-	if (!is_look)
-		p->hold_until = now + p->look_interval;
 }
 
 static bool is_program_at_work(const struct roce_progress *p, bool is_look, roce_ns_t now)
 {
-	roce_ns_t recent = is_look ? p->look_interval : POLLED_JUST_NOW_NS;
+	roce_ns_t recent = is_look ? PROGRESS_LOOK_NS : POLLED_JUST_NOW_NS;
 
 	return p->is_polled && now - p->last_poll < recent;
 }
@@ -85,11 +80,10 @@ static void on_wake(struct roce_progress *p, bool is_timer)
 	if (is_timer)
 		p->timer_at = ROCE_NEVER;
 	if (is_program_at_work(p, is_look, now)) {
-		stand_aside(p, is_look, now);
+		stand_aside(p);
 	} else {
 		p->is_polled = false;
 		p->is_watching = false;
-		p->look_interval = PROGRESS_LOOK_MIN_NS;
 		do_work(p);
 		progress_set_armed(p, true);
 	}
@@ -177,11 +171,8 @@ int roce_progress_start(struct roce_progress *p, struct roce_queue *queue, pthre
 	int lease_fd = roce_lease_fd(queue->lease);
 	int err;
 
-	*p = (struct roce_progress){.lock = lock,
-				    .queue = queue,
-				    .is_armed = true,
-				    .timer_at = ROCE_NEVER,
-				    .look_interval = PROGRESS_LOOK_MIN_NS};
+	*p = (struct roce_progress){
+		.lock = lock, .queue = queue, .is_armed = true, .timer_at = ROCE_NEVER};
 	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	p->stop_fd = eventfd(0, EFD_CLOEXEC);
