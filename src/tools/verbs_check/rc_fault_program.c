@@ -49,6 +49,17 @@ static bool leaves_no_receives(enum vc_fault fault)
 	return fault == VC_FAULT_NO_RECEIVE || fault == VC_FAULT_LOCAL_ERR;
 }
 
+/* Whether requests in flight before the faulty one are certain to succeed. */
+static bool takes_company(const struct vc_program *program)
+{
+	/* Soft-RoCE forgets them when it finds the bad key. */
+	if (program->fault == VC_FAULT_BAD_LKEY &&
+	    (program->limits->quirks[program->requester] & VC_QUIRK_RXE))
+		return false;
+	return !is_lonely(program->fault) && program->fault != VC_FAULT_LOCAL_ERR &&
+	       !program->limits->lossy;
+}
+
 static uint32_t ops_without_fault(const struct vc_program *program)
 {
 	if (program->fault == VC_FAULT_QP_ACCESS)
@@ -397,8 +408,7 @@ void vc_rc_fault_program_draw(struct vc_program *program)
 	add_lead(program);
 	requests.lead = lane->request_count;
 	receives.lead = peer->receive_count;
-	if (!is_lonely(program->fault) && program->fault != VC_FAULT_LOCAL_ERR &&
-	    !program->limits->lossy)
+	if (takes_company(program))
 		add_requests(program, r, (uint32_t)vc_draw_below(draw, 4),
 			     ops_without_fault(program), IBV_WC_SUCCESS);
 	requests.good = lane->request_count;
