@@ -112,10 +112,13 @@ static void claim(uint8_t *owners, const struct vc_program *program, uint32_t si
 		  const struct vc_piece *piece)
 {
 	const struct vc_mr *mr = &program->sides[side].mrs[piece->mr];
+	uint8_t owned = 0;
 
 	assert_true(piece->offset + piece->length <= mr->length);
 	for (uint32_t i = 0; i < piece->length; i++)
-		assert_int_equal(owners[mr->base + piece->offset + i]++, 0);
+		owned |= owners[mr->base + piece->offset + i];
+	assert_int_equal(owned, 0);
+	memset(owners + mr->base + piece->offset, 1, piece->length);
 }
 
 static void claim_list(uint8_t *owners, const struct vc_program *program, uint32_t side,
