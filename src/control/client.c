@@ -43,6 +43,7 @@
 #define RETRY_NS_MIN	  (2 * ROCE_NS_PER_MS)
 #define RETRY_NS_MAX	  (250 * ROCE_NS_PER_MS)
 #define START_NS_INTERVAL (500 * ROCE_NS_PER_MS) /* between two attempts to start the daemon */
+#define STICKY_NS	  (5 * ROCE_NS_PER_S)	 /* root's daemon may be restarted: wait for it */
 #define PACKETS_MAX	  64			 /* taken in one roce_client_on_readable() */
 
 /* Sequence numbers of a reconnect; those of calls stay below. */
@@ -80,7 +81,7 @@ struct roce_client {
 	int report_fd;	 /* of a daemon being started; -1 none */
 	unsigned place;	 /* next place to try */
 	bool was_ready;	 /* ever: then a reconnect claims */
-	bool is_refused; /* HELLO answered by an error that trying again does not cure */
+	bool is_refused; /* for a reason that trying again at once does not cure */
 	uint64_t instance;
 	uint64_t netns;
 	uint32_t sequence;
@@ -88,7 +89,8 @@ struct roce_client {
 	roce_ns_t retry_at;
 	roce_ns_t hello_until;
 	roce_ns_t start_after;
-	int error; /* why we are not connected, negative errno */
+	roce_ns_t sticky_until; /* root's daemon served us a moment ago: no other place is tried */
+	int error;		/* why we are not connected, negative errno */
 	char text[ROCE_CONTROL_TEXT_MAX];
 };
 
@@ -104,8 +106,8 @@ static roce_ns_t now_ns(void)
 	return (roce_ns_t)ts.tv_sec * ROCE_NS_PER_S + (roce_ns_t)ts.tv_nsec;
 }
 
-__attribute__((format(printf, 3, 4))) static int fail(char *err, size_t err_size,
-						      const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void fail(char *err, size_t err_size,
+						       const char *format, ...)
 {
 	va_list ap;
 
@@ -114,7 +116,6 @@ __attribute__((format(printf, 3, 4))) static int fail(char *err, size_t err_size
 		vsnprintf(err, err_size, format, ap);
 		va_end(ap);
 	}
-	return 0;
 }
 
 __attribute__((format(printf, 3, 4))) static void note(struct roce_client *c, int error,
@@ -220,10 +221,14 @@ static void disconnect(struct roce_client *c)
 /* The daemon went away: look again at once. */
 static void on_lost(struct roce_client *c)
 {
+	if (c->state == STATE_READY || c->state == STATE_CLAIMING) {
+		c->retry_ns = RETRY_NS_MIN;
+		if (c->place == 0 && !c->explicit_path[0])
+			c->sticky_until = now_ns() + STICKY_NS;
+	}
 	disconnect(c);
 	note(c, -ECONNRESET, "uroced at %s closed the connection", c->socket_name);
 	c->place = 0;
-	c->retry_ns = RETRY_NS_MIN;
 	c->retry_at = 0;
 	arm_timer(c, now_ns() + 1);
 }
@@ -306,7 +311,9 @@ static bool is_trusted(const struct roce_client *c, const struct ucred *peer)
 /* One place after the other until somebody takes our HELLO; true if so. */
 static bool try_places(struct roce_client *c)
 {
-	for (; c->place < count_places(c); c->place++) {
+	unsigned count = now_ns() < c->sticky_until ? 1 : count_places(c);
+
+	for (; c->place < count; c->place++) {
 		struct roce_rendezvous r;
 		struct epoll_event ev = {.events = EPOLLIN, .data.fd = 0};
 		struct ucred peer;
@@ -350,21 +357,24 @@ static void start_daemon(struct roce_client *c)
 	struct epoll_event ev = {.events = EPOLLIN, .data.fd = 0};
 	int error;
 
-	if (now_ns() < c->start_after || c->report_fd >= 0)
+	if (now_ns() < c->start_after || now_ns() < c->sticky_until || c->report_fd >= 0)
 		return;
 	c->start_after = now_ns() + START_NS_INTERVAL;
 	error = roce_spawn_find(path, sizeof(path));
 	if (error) {
 		note(c, error,
 		     "uroced not found: install it beside the library or set UROCE_UROCED");
+		c->is_refused = true;
 		return;
 	}
 	error = roce_spawn_start(path, c->explicit_path[0] ? c->explicit_path : NULL,
 				 &c->report_fd);
-	if (error)
+	if (error) {
 		note(c, error, "cannot start %s: %s", path, strerror(-error));
-	else
-		epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->report_fd, &ev);
+		c->is_refused = true;
+		return;
+	}
+	epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->report_fd, &ev);
 }
 
 static void read_report(struct roce_client *c)
@@ -390,6 +400,7 @@ static void read_report(struct roce_client *c)
 	} else {
 		note(c, -ECONNREFUSED, "uroced ended before it listened");
 	}
+	c->is_refused = true;
 }
 
 static void step_down(struct roce_client *c)
@@ -586,7 +597,7 @@ static int wait_ready(struct roce_client *c, roce_ns_t until, struct roce_channe
 		step(c, 0, p);
 		if (c->state == STATE_READY)
 			return 0;
-		if (c->is_refused)
+		if (c->is_refused && !c->was_ready)
 			return c->error;
 		if (c->state == STATE_DOWN && !c->cfg.may_start && !c->was_ready)
 			return c->error;
@@ -680,7 +691,7 @@ int roce_client_open(struct roce_client **out, const struct roce_client_config *
 	roce_list_init(&c->slots);
 	set_program(c, cfg->program);
 	if (path)
-		strcpy(c->explicit_path, path);
+		memcpy(c->explicit_path, path, strlen(path) + 1);
 	while (getrandom(&c->instance, sizeof(c->instance), 0) < 0 && errno == EINTR)
 		;
 	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

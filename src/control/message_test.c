@@ -22,6 +22,12 @@ static const struct roce_gid v6 = {{0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 
 static const uint8_t packet[] = {4, 0, 0xff, 0xff, 0, 17, 1, 2, 0x80, 0, 0, 5};
 
+static void set(char *field, size_t size, const char *text)
+{
+	assert_true(strlen(text) < size);
+	memcpy(field, text, strlen(text) + 1);
+}
+
 /* One with every field set, of each type. */
 static struct roce_message make(enum roce_message_type type)
 {
@@ -38,12 +44,12 @@ static struct roce_message make(enum roce_message_type type)
 		m.hello.pid = 4711;
 		m.hello.netns = 0x1122334455667788;
 		m.hello.instance = 0x99aabbccddeeff00;
-		strcpy(m.hello.product, "1.2.3");
-		strcpy(m.hello.program, "ib_write_bw");
+		set(m.hello.product, sizeof(m.hello.product), "1.2.3");
+		set(m.hello.program, sizeof(m.hello.program), "ib_write_bw");
 		break;
 	case ROCE_MESSAGE_ERROR:
 		m.error.error = 98;
-		strcpy(m.error.text, "in use");
+		set(m.error.text, sizeof(m.error.text), "in use");
 		break;
 	case ROCE_MESSAGE_LEASE_OK:
 	case ROCE_MESSAGE_RELEASE:
@@ -85,14 +91,14 @@ static struct roce_message make(enum roce_message_type type)
 		m.status_daemon.uptime_ms = UINT64_C(1) << 40;
 		m.status_daemon.slots = 254;
 		m.status_daemon.clients = 70000;
-		strcpy(m.status_daemon.product, "0.1.0");
-		strcpy(m.status_daemon.socket, "@uroce/0/1/0");
+		set(m.status_daemon.product, sizeof(m.status_daemon.product), "0.1.0");
+		set(m.status_daemon.socket, sizeof(m.status_daemon.socket), "@uroce/0/1/0");
 		break;
 	case ROCE_MESSAGE_STATUS_SLOT:
 		m.status_slot.slot = 8;
 		m.status_slot.pid = 1234;
 		m.status_slot.uid = 65534;
-		strcpy(m.status_slot.program, "rping");
+		set(m.status_slot.program, sizeof(m.status_slot.program), "rping");
 		m.status_slot.count = ROCE_CONTROL_SLOT_ADDR_MAX;
 		for (unsigned i = 0; i < ROCE_CONTROL_SLOT_ADDR_MAX; i++)
 			m.status_slot.address[i].ifindex = i;
@@ -104,7 +110,7 @@ static struct roce_message make(enum roce_message_type type)
 		break;
 	case ROCE_MESSAGE_STATUS_COUNTER:
 		m.status_counter.value = UINT64_MAX;
-		strcpy(m.status_counter.name, "strays_relayed");
+		set(m.status_counter.name, sizeof(m.status_counter.name), "strays_relayed");
 		break;
 	case ROCE_MESSAGE_STOP:
 		m.stop.flags = ROCE_STOP_FORCE;

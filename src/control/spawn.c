@@ -74,9 +74,8 @@ int roce_spawn_find(char *out_path, size_t size)
 	ssize_t n;
 
 	if (env && *env) {
-		if (strlen(env) >= size)
+		if (snprintf(out_path, size, "%s", env) >= (int)size)
 			return -ENAMETOOLONG;
-		strcpy(out_path, env);
 		return is_program(env) ? 0 : -errno;
 	}
 	/* Of a shared library this is the path it was loaded from; of a program it may be relative.
@@ -103,11 +102,11 @@ static int run_inner(void *arg)
 		fcntl(REPORT_FD, F_SETFD, 0);
 	} else if (dup2(s->report_fd, REPORT_FD) < 0) {
 		s->error = errno;
-		_exit(1);
+		return 1;
 	}
 	execve(s->path, s->argv, s->envp);
 	s->error = errno;
-	_exit(1);
+	return 1; /* clone() exits with it, without anything that exit() would do */
 }
 
 static int run_middle(void *arg)
@@ -117,7 +116,7 @@ static int run_middle(void *arg)
 	/* Exit signal 0 in the low byte. */
 	if (clone(run_inner, s->inner_stack_top, CLONE_VM | CLONE_VFORK, s) < 0)
 		s->error = errno;
-	_exit(0);
+	return 0;
 }
 
 static int clone_twice(struct start *s)

@@ -25,7 +25,9 @@ SKIP = 77
 PORT = 4791
 CLONE_NEWNET = 0x40000000
 CLONE_NEWUSER = 0x10000000
+CLONE_NEWNS = 0x00020000
 NOBODY = 65534
+ROOT_PATH = "/run/uroce/sock"
 
 build = ""
 
@@ -716,6 +718,67 @@ def test_shared_daemon():
     eventually(all_gone, "the keeper has left too")
 
 
+def start_root_daemon(preexec=None):
+    d = subprocess.Popen([build + "/bin/uroced", "--foreground", "--no-keeper", "--idle-exit", "0",
+                          "--socket", ROOT_PATH, "--share-with", str(NOBODY)],
+                         preexec_fn=preexec)
+
+    def listens():
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            return s.connect_ex(ROOT_PATH) == 0
+        finally:
+            s.close()
+    eventually(listens, "root's daemon listens")
+    return d
+
+
+def test_root_daemon():
+    """As the systemd unit runs it: at its path, for several users, restarted by others."""
+    need_root()
+    d = start_root_daemon()
+    try:
+        clients = [Client(), Client(preexec=as_user(NOBODY))]
+        for c in clients:
+            check(c.ask("socket") == "socket " + ROOT_PATH, "found by its path")
+            c.open(c.lease())
+        d.kill()
+        d.wait()
+        time.sleep(0.7)  # nobody starts one of his own meanwhile
+        check(all_gone(), "a client did not wait for root's daemon")
+        d = start_root_daemon()
+        for c in clients:
+            base = c.count()
+
+            def works():
+                Sender().send(c.slots[0])
+                time.sleep(0.02)
+                return c.count()[0] > base[0]
+            eventually(works, "claimed and mapped again")
+            check(c.count()[1] == 0, "count %s" % c.count())
+            check(c.lease() not in clients[0].slots[:1] + clients[1].slots[:1], "unique slots")
+        for c in clients:
+            c.finish()
+    finally:
+        d.terminate()
+        d.wait(5)
+
+
+def test_root_daemon_elsewhere():
+    """The path is visible in other network namespaces, where its daemon is no use."""
+    need_root()
+    libc = ctypes.CDLL(None)
+    d = start_root_daemon(lambda: libc.unshare(CLONE_NEWNET))
+    try:
+        c = Client()
+        check(c.ask("socket").startswith("socket @uroce/"), "its own daemon")
+        c.open(c.lease())
+        c.finish()
+    finally:
+        d.terminate()
+        d.wait(5)
+
+
 def test_squatter():
     need_root()
     name = socket_name()
@@ -803,6 +866,10 @@ def enter_namespace():
                            ("gid_map", "0 %d 1" % gid)):
             with open("/proc/self/" + name, "w") as f:
                 f.write(text)
+    elif os.getuid() == 0 and not libc.unshare(CLONE_NEWNS):
+        # Private, and an empty /run: the machine may have a uroced of root.
+        libc.mount(None, b"/", None, 0x44000, None)
+        libc.mount(b"none", b"/run", b"tmpfs", 0, None)
     # SIOCSIFFLAGS: lo up
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     import fcntl
