@@ -500,6 +500,10 @@ void roce_group_remove(struct roce_group *g, uint8_t slot)
 		return; /* no guard to be had: it stays open, unused, as long as the group */
 	close_member(g, m);
 	m->inode = 0;
+	if (!g->can_probe) { /* nothing can be found out: believe that we were the last holder */
+		fill_gap(g, (unsigned)i, g->count - 1);
+		return;
+	}
 	roce_group_check_unknown(g);
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -134,6 +135,52 @@ static void roce_group_add__all_slots(void **state)
 	for (int slot = 1; slot < 255; slot++)
 		add((uint8_t)slot);
 	check_steering(&g);
+	roce_group_fini(&g);
+}
+
+/* A packet filter may keep probes from us: then the numbers follow from the order alone. */
+static void roce_group_add__without_probes(void **state)
+{
+	unsigned members;
+
+	(void)state;
+	begin(&v4);
+	g.can_probe = false;
+	for (int slot = 1; slot < 10; slot++)
+		add((uint8_t)slot);
+	members = g.count;
+	for (int i = 0; i < 5; i++) {
+		roce_group_remove(&g, 3);
+		roce_group_remove(&g, 7);
+		check_steering(&g);
+		add(7);
+		add(3);
+		check_steering(&g);
+	}
+	assert_in_range(g.count, members, members + 2);
+	assert_false(roce_group_resync(&g));
+	roce_group_fini(&g);
+}
+
+static void roce_group_add__options(void **state)
+{
+	int fd, value;
+	socklen_t length = sizeof(value);
+
+	(void)state;
+	begin(&v4);
+	assert_int_equal(roce_group_add(&g, 1, true, &fd), 0);
+	if (getsockopt(fd, IPPROTO_UDP, UDP_GRO, &value, &length))
+		skip(); /* Linux before 5.0 */
+	assert_int_equal(value, 0);
+	fd = add(2);
+	assert_int_equal(getsockopt(fd, IPPROTO_UDP, UDP_GRO, &value, &length), 0);
+	assert_int_equal(value, 1);
+	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_RXQ_OVFL, &value, &length), 0);
+	assert_int_equal(value, 1);
+	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_LOCK_FILTER, &value, &length), 0);
+	assert_int_equal(value, 1);
+	assert_int_equal(roce_member_get_drops(fd), 0); /* probing it left no trace */
 	roce_group_fini(&g);
 }
 
@@ -415,6 +462,8 @@ int main(void)
 		cmocka_unit_test(roce_group_add__steers),
 		cmocka_unit_test(roce_group_add__steers_v6),
 		cmocka_unit_test(roce_group_add__all_slots),
+		cmocka_unit_test(roce_group_add__without_probes),
+		cmocka_unit_test(roce_group_add__options),
 		cmocka_unit_test(roce_group_remove__nobody_moves),
 		cmocka_unit_test(roce_group_remove__holder_stays),
 		cmocka_unit_test(roce_group_resync__socket_left),
