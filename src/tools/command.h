@@ -21,6 +21,7 @@ enum {
 int roce_cmd_run(int argc, char **argv);
 int roce_cmd_env(int argc, char **argv);
 int roce_cmd_devices(int argc, char **argv);
+int roce_cmd_counters(int argc, char **argv);
 int roce_cmd_status(int argc, char **argv);
 int roce_cmd_stop(int argc, char **argv);
 

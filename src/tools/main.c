@@ -43,6 +43,13 @@ static const struct command commands[] = {
 	 "\n"
 	 "  -v, --verbose   also what is in force: batches (GSO, GRO), steering, guard\n"
 	 "      --json      the same as JSON, always with all details\n"},
+	{"counters", "[--all] [--json] PID", "print what a process on uroce has counted",
+	 roce_cmd_counters,
+	 "Packets, acknowledgements, retransmissions and every reason for which a packet was\n"
+	 "refused, by device. Reading them does not disturb the process.\n"
+	 "\n"
+	 "  -a, --all    counters of 0 too\n"
+	 "      --json   as JSON, always with all\n"},
 	{"status", "[--json]", "show the daemon, its slots and its clients", roce_cmd_status,
 	 "uroced shares UDP port 4791 among the processes of a user in a network namespace.\n"
 	 "It is started on demand and leaves 2 s after the last client.\n"

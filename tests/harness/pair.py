@@ -53,6 +53,37 @@ def devices(ns, env=None):
     return json.loads(output)["devices"]
 
 
+class Counters:
+    """The counters of a process, which can be read after its end as well."""
+
+    def __init__(self, p):
+        self.files = []
+        folder = f"/proc/{p.pid}/fd"
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name)
+            if os.readlink(path).startswith("/memfd:uroce-counters"):
+                self.files.append(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        if not self.files:
+            raise Failed(f"process {p.pid} ({p.argv}) has no counters")
+
+    def read(self):
+        """By name, all devices together."""
+        total = {}
+        for file in self.files:
+            status, output = process.run([UROCE, "counters", "--json",
+                                          f"/proc/{os.getpid()}/fd/{file}"])
+            if status != 0:
+                raise Failed(output)
+            for device in json.loads(output):
+                for name, value in device["counters"].items():
+                    total[name] = total.get(name, 0) + value
+        return total
+
+    def close(self):
+        for file in self.files:
+            os.close(file)
+
+
 def gid_index(ns, device, address):
     """Index of the GID that is `address` (as the device list prints it)."""
     for entry in devices(ns):
@@ -81,12 +112,15 @@ class Outcome:
 
 
 def run_pair(topology, server_argv, client_argv, port, timeout=60, env=None, on_uroce=True,
-             on_wait=None, protocol="tcp"):
-    """Server in a, client in b; the client is started once the server listens on `port`."""
+             on_wait=None, on_server=None, protocol="tcp"):
+    """Server in a, client in b; the client is started once the server listens on `port`, and
+    on_server was called with it."""
     server = start(topology.a, server_argv, env=env, on_uroce=on_uroce)
     client = None
     try:
         process.wait_for_port(server, port, protocol=protocol)
+        if on_server:
+            on_server(server)
         client = start(topology.b, client_argv, env=env, on_uroce=on_uroce)
         client.wait(timeout, on_wait)
         server.wait(15)

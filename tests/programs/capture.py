@@ -14,8 +14,9 @@ import re
 import shutil
 import signal
 import tempfile
+import time
 
-from harness import perftest, process
+from harness import pair, perftest, process
 from harness.report import Failed, Skipped
 
 import icrc_check
@@ -46,6 +47,13 @@ class Capture:
         process.wait_until(is_capturing, 20, "tshark to capture")
 
     def stop(self):
+        """Once all that was captured is in the file: it has not grown for a second."""
+        size, since = -1, time.monotonic()
+        while time.monotonic() - since < 1:
+            time.sleep(0.1)
+            now = os.stat(self.path).st_size
+            if now != size:
+                size, since = now, time.monotonic()
         self.tshark.kill(signal.SIGINT)
         self.tshark.wait(20)
         dropped = re.search(r"(\d+) packets? dropped", self.tshark.output())
@@ -53,8 +61,10 @@ class Capture:
             raise Failed(f"tshark lost packets: {dropped.group(0)}")
 
     def read(self, *fields):
-        """One tuple of fields per packet, as tshark dissects it."""
-        argv = ["tshark", "-n", "-r", self.path, "-T", "fields", "-E", "separator=;"]
+        """One tuple of fields per packet, as tshark dissects it; it is not to guess what payload
+        means: two bytes that happen to be an EtherType would do, and make it malformed."""
+        argv = ["tshark", "-n", "-r", self.path, "--disable-heuristic", "eth_over_ib", "-T",
+                "fields", "-E", "separator=;"]
         for field in fields:
             argv += ["-e", field]
         status, output = process.run(argv, 120, env=process.own_environment())
@@ -80,12 +90,23 @@ def check_dissection(capture):
     return len(packets)
 
 
+def check_counters(counters, seen):
+    """Those of the server's engine, on whose interface the capture was."""
+    sent, received = counters["io_tx_packets"], counters["io_rx_packets"]
+    if sent + received != seen:
+        raise Failed(f"the engine sent {sent} packets and received {received}, tshark saw {seen}")
+    for name in ("rx_bad_icrc", "rx_too_short", "io_rx_overflow", "io_tx_dropped"):
+        if counters[name]:
+            raise Failed(f"counter {name} is {counters[name]}")
+
+
 def add_row(name, mtu, drive):
     @row(f"capture/{name}", ("pair", mtu))
     def run(ctx):
         capture = Capture(ctx.topology.a, "ur0")
+        counters = []
         try:
-            drive(ctx)
+            drive(ctx, lambda server: counters.append(pair.Counters(server)))
             capture.stop()
             seen = check_dissection(capture)
             count, wrong = icrc_check.check(capture.path)
@@ -93,20 +114,23 @@ def add_row(name, mtu, drive):
                 raise Failed(f"tshark dissected {seen} packets, the file has {count}")
             if wrong:
                 raise Failed(f"{wrong} of {count} packets have a wrong ICRC")
+            check_counters(counters[0].read(), count)
         finally:
+            for each in counters:
+                each.close()
             capture.close()
         return f"{count} packets"
 
 
 def drive_pingpong(ipv6):
-    def drive(ctx):
-        pingpong.pingpong(ctx, "-s", 4097, "-n", 100, ipv6=ipv6, env=SINGLE)
+    def drive(ctx, on_server):
+        pingpong.pingpong(ctx, "-s", 4097, "-n", 100, ipv6=ipv6, env=SINGLE, on_server=on_server)
     return drive
 
 
 def drive_perftest(program, *args):
-    def drive(ctx):
-        perftest.run(ctx.topology, program, "-n", 50, *args, env=SINGLE)
+    def drive(ctx, on_server):
+        perftest.run(ctx.topology, program, "-n", 50, *args, env=SINGLE, on_server=on_server)
     return drive
 
 

@@ -12,7 +12,7 @@ SIZES = (1, 1000, 4096, 65537, 1 << 20)
 MTUS = (256, 512, 1024, 2048, 4096)
 
 
-def pingpong(ctx, *args, ipv6=False, env=None):
+def pingpong(ctx, *args, ipv6=False, env=None, on_server=None):
     place = ctx.topology
     server_gid = pair.gid_index(place.a, place.device, place.ipv6 if ipv6 else place.ipv4)
     client_gid = pair.gid_index(place.b, place.device,
@@ -21,7 +21,7 @@ def pingpong(ctx, *args, ipv6=False, env=None):
     common = ["ibv_rc_pingpong", "-c", "-d", place.device, "-p", port, *args]
     outcome = pair.run_pair(place, [*common, "-g", server_gid],
                             [*common, "-g", client_gid, place.ipv4], port, env=env,
-                            on_wait=ctx.on_wait)
+                            on_wait=ctx.on_wait, on_server=on_server)
     pair.expect_success(outcome)
     for side in (outcome.server, outcome.client):
         text = side.output()

@@ -35,6 +35,7 @@ def usage(_):
     expect(uroce("devices", "--jason"), 2, r"no option --jason")
     expect(uroce("devices", "eth0"), 2, r"takes no argument")
     expect(uroce("status", "x"), 2, r"x")
+    expect(uroce("counters"), 2, r"expected one process id")
     expect(uroce("help", "frobnicate"), 2, r"no command frobnicate")
 
 

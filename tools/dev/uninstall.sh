@@ -10,10 +10,14 @@ if [ ! -r "$manifest" ]; then
 	echo "uninstall: no $manifest: nothing was installed from this tree" >&2
 	exit 1
 fi
+folders=
 while read -r file || [ -n "$file" ]; do
 	rm -f "$destdir$file"
-	dir=$(dirname "$file")
-	case $dir in
-	*/uroce | */uroce/*) rmdir "$destdir$dir" 2>/dev/null || true ;;
+	case $file in
+	*/uroce/*) folders="$folders ${file%%/uroce/*}/uroce" ;;
 	esac
 done <"$manifest"
+for folder in $folders; do
+	[ -d "$destdir$folder" ] && find "$destdir$folder" -depth -type d -empty -delete
+done
+exit 0
