@@ -288,6 +288,64 @@ static void modify__case_018(void **state)
 	}
 }
 
+/* Only what the mask names is taken. */
+static void modify__leaves_the_rest_alone(void **state)
+{
+	struct roce_qp_attr attr;
+	struct roce_qp_attr before;
+	uint32_t bad;
+
+	(void)state;
+	start_in(ROCE_QP_SQD);
+	before = f.a->attr;
+	attr = good_attr(ROCE_QP_SQD, ROCE_QP_SQD);
+	attr.path_mtu = 5;
+	attr.port_num = 9;
+	attr.max_rd_atomic = 9;
+	attr.max_dest_rd_atomic = 9;
+	attr.min_rnr_timer = 9;
+	attr.timeout = 9;
+	attr.retry_cnt = 3;
+	attr.rnr_retry = 3;
+	attr.en_sqd_async_notify = 1;
+	attr.pkey_index = 9;
+	attr.access_flags = 0;
+	attr.qkey = 9;
+	attr.dest_qpn = 9;
+	attr.rq_psn = 9;
+	attr.sq_psn = 9;
+	attr.path.hop_limit = 9;
+	assert_int_equal(roce_qp_modify(f.a, &attr, ROCE_ATTR_STATE, 0, &bad), ROCE_MODIFY_OK);
+	assert_memory_equal(&before, &f.a->attr, sizeof(before));
+	assert_int_equal(f.a->req.retries_left, before.retry_cnt);
+	assert_int_equal(f.a->req.rnr_retries_left, before.rnr_retry);
+
+	assert_int_equal(roce_qp_modify(f.a, &attr, ROCE_ATTR_STATE | TO | RTRY | RNRR, 0, &bad),
+			 ROCE_MODIFY_OK);
+	before.timeout = 9;
+	before.retry_cnt = 3;
+	before.rnr_retry = 3;
+	assert_memory_equal(&before, &f.a->attr, sizeof(before));
+	assert_int_equal(f.a->req.retries_left, 3);
+	assert_int_equal(f.a->req.rnr_retries_left, 3);
+
+	assert_int_equal(
+		roce_qp_modify(f.a, &attr,
+			       ROCE_ATTR_STATE | MRA | MDRA | RNRT | ACC | PORT | PKEY | AV, 0,
+			       &bad),
+		ROCE_MODIFY_OK);
+	before.max_rd_atomic = 9;
+	before.max_dest_rd_atomic = 9;
+	before.min_rnr_timer = 9;
+	before.access_flags = 0;
+	before.port_num = 9;
+	before.pkey_index = 9;
+	before.path = attr.path;
+	before.peer = attr.peer;
+	assert_memory_equal(&before, &f.a->attr, sizeof(before));
+	fixture_stop(&f);
+}
+
 /* PSNs are masked to 24 bits. */
 static void modify__psns_are_masked(void **state)
 {
@@ -323,6 +381,7 @@ int main(void)
 		cmocka_unit_test(modify__cur_state_must_be_true),
 		cmocka_unit_test(modify__bad_values),
 		cmocka_unit_test(modify__case_018),
+		cmocka_unit_test(modify__leaves_the_rest_alone),
 		cmocka_unit_test(modify__psns_are_masked),
 	};
 

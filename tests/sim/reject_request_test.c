@@ -747,6 +747,30 @@ static void execute__memory_is_gone(void **state)
 	}
 }
 
+/* The longest message, 2^31 bytes, is within the rules; one more is not (see the table). */
+static void check_length__longest_read(void **state)
+{
+	struct roce_rx_pkt rx = {
+		.hdr = {.opcode = roce_opcode_make(ROCE_RC_READ_REQUEST),
+			.pkey = 0xffff,
+			.psn = {10},
+			.dma_len = 1u << 31},
+	};
+
+	(void)state;
+	fixture_init(&f);
+	fixture_start(&f, true);
+	f.mr[1]->length = UINT64_C(1) << 31;
+	rx.src = &f.pair.hosts[0].gid;
+	rx.dst = &f.pair.hosts[1].gid;
+	rx.hdr.dest_qpn = f.b->cfg.qpn;
+	rx.hdr.va = f.mr[1]->iova;
+	rx.hdr.rkey = f.mr[1]->rkey;
+	assert_int_equal(roce_rx(&f.pair.hosts[1].transport, &rx, 0), ROCE_RX_ACCEPTED);
+	assert_int_equal(f.b->resp.expected_psn.v, 10 + (1u << 21));
+	fixture_stop(&f);
+}
+
 /* ---- duplicates that do not match what was saved ---- */
 
 static struct roce_link_pkt last_request;
@@ -893,6 +917,7 @@ int main(void)
 		cmocka_unit_test(place_send__bad_recv_key),
 		cmocka_unit_test(place_send__recv_region_is_read_only),
 		cmocka_unit_test(execute__memory_is_gone),
+		cmocka_unit_test(check_length__longest_read),
 		cmocka_unit_test(on_duplicate__mismatch_is_dropped),
 		cmocka_unit_test(on_duplicate_read__key_is_checked_again),
 		cmocka_unit_test(complete_recv__cq_overrun),

@@ -338,6 +338,25 @@ static bool is_settled(const struct sim_run *run)
 	return true;
 }
 
+/* What the QPs have charged is what the windows hold, at any time. */
+static void check_windows(struct sim_run *run)
+{
+	for (unsigned int host = 0; host < 2; host++) {
+		const struct sim_stack *s = &run->pair.hosts[host];
+		uint64_t read_inflight = 0;
+		uint64_t inflight = 0;
+
+		for (uint32_t i = 0; i < s->qp_count; i++) {
+			read_inflight += s->qps[i]->qp.req.read_inflight;
+			inflight += s->qps[i]->qp.req.inflight;
+		}
+		for (uint32_t i = 0; i < s->peer_count; i++)
+			inflight -= s->peers[i].window.inflight;
+		if (inflight || read_inflight != s->transport.read_inflight)
+			sim_run_fail(run, "host %u: windows do not hold what QPs charged", host);
+	}
+}
+
 static bool step(struct sim_run *run)
 {
 	struct roce_event_queue *q = &run->pair.queue;
@@ -352,6 +371,7 @@ static bool step(struct sim_run *run)
 		sim_run_fail(run, "no end after %lu ns", (unsigned long)run->plan->limit_ns);
 	else
 		roce_event_queue_step(q);
+	check_windows(run);
 	return !run->is_failed;
 }
 

@@ -146,6 +146,24 @@ static void on_progress__restarts_the_timer(void **state)
 	fixture_stop(&f);
 }
 
+/* Sending more does not: the timeout counts from the oldest packet that waits. */
+static void arm__runs_from_the_oldest(void **state)
+{
+	(void)state;
+	fixture_init(&f);
+	f.conn.retry_cnt = 0;
+	start(true);
+	f.pair.link.is_down = true;
+	for (uint64_t i = 1; i <= 6; i++) {
+		fixture_post(&f, 0, ROCE_WR_RDMA_WRITE, i, 8, 0);
+		sim_pair_run(&f.pair, 10 * ROCE_NS_PER_MS);
+	}
+	assert_int_equal(roce_deadline(&f.pair.hosts[0].transport), 67108864);
+	sim_pair_run(&f.pair, 8 * ROCE_NS_PER_MS);
+	assert_int_equal(f.a->attr.state, ROCE_QP_ERR);
+	fixture_stop(&f);
+}
+
 /* case_006: each code costs the requester its delay, to the nanosecond; code 0 is the longest. */
 static void on_rnr_nak__all_codes(void **state)
 {
@@ -296,6 +314,7 @@ int main(void)
 		cmocka_unit_test(on_timeout__zero_is_never),
 		cmocka_unit_test(on_progress__reloads_retry_cnt),
 		cmocka_unit_test(on_progress__restarts_the_timer),
+		cmocka_unit_test(arm__runs_from_the_oldest),
 		cmocka_unit_test(on_rnr_nak__all_codes),
 		cmocka_unit_test(on_rnr_nak__rnr_retry_counts),
 		cmocka_unit_test(on_rnr_nak__seven_is_for_ever),

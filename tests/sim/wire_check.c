@@ -183,8 +183,8 @@ static void check_headers(struct sim_wire *w, const struct roce_link_pkt *pkt,
 	const struct roce_headers *hdr = &pkt->hdr;
 	uint32_t len = pkt->payload_len;
 
-	if (hdr->tver || !hdr->mig_req || hdr->pkey != 0xffff || hdr->pad_count != (-len & 3) ||
-	    len > w->mtu)
+	if (hdr->tver || !hdr->mig_req || hdr->fecn || hdr->becn || hdr->pkey != 0xffff ||
+	    hdr->pad_count != (-len & 3) || len > w->mtu)
 		complain(w, "%s with pad %u length %u M %d", info->name, hdr->pad_count, len,
 			 hdr->mig_req);
 	if (!info->has_payload && len)
