@@ -77,6 +77,13 @@ void sim_flow_init(struct sim_flow *flow, struct sim_run *run, uint32_t conn, un
 				  ROCE_ACCESS_LOCAL_WRITE | ROCE_ACCESS_REMOTE_WRITE |
 					  ROCE_ACCESS_REMOTE_READ | ROCE_ACCESS_REMOTE_ATOMIC);
 	flow->landing = add_region(flow, !from, &plan->landing, ROCE_ACCESS_LOCAL_WRITE);
+	for (uint32_t i = 0; i < plan->op_count; i++) {
+		if (plan->ops[i].opcode != ROCE_WR_SEND_WITH_INV)
+			continue;
+		flow->windows[i] = add_region(flow, !from, &plan->target,
+					      ROCE_ACCESS_LOCAL_WRITE | ROCE_ACCESS_REMOTE_WRITE);
+		flow->windows[i]->can_invalidate = true;
+	}
 }
 
 bool sim_flow_is_sent(const struct sim_flow *flow)
@@ -143,6 +150,8 @@ static void fill_wr(struct sim_flow *flow, uint32_t index, struct roce_send_wr *
 		.compare_add = op->compare_add,
 		.swap = op->swap,
 	};
+	if (flow->windows[index])
+		wr->imm_be = flow->windows[index]->rkey.v;
 	if (op->flags & ROCE_SEND_INLINE)
 		fill_inline(flow, op, sges, scratch);
 	else
@@ -390,12 +399,44 @@ void sim_flow_on_send_cqe(struct sim_flow *flow, const struct roce_cqe *cqe)
 	flow->completed = index + 1;
 }
 
+/* What must stand in wc_flags and imm_be of the receive completion of request `index`. */
+static uint8_t expected_extra(const struct sim_flow *flow, uint32_t index, uint32_t *out_imm)
+{
+	const struct sim_op *op = &flow->plan->ops[index];
+
+	*out_imm = flow->windows[index] ? flow->windows[index]->rkey.v : op->imm;
+	if (flow->windows[index])
+		return ROCE_WC_WITH_INV;
+	if (op->opcode == ROCE_WR_SEND_WITH_IMM || op->opcode == ROCE_WR_RDMA_WRITE_WITH_IMM)
+		return ROCE_WC_WITH_IMM;
+	return 0;
+}
+
+/* The key is dead from now on, and only from now on. */
+static void check_window(struct sim_flow *flow, uint32_t index)
+{
+	for (uint32_t i = 0; i < flow->plan->op_count; i++) {
+		const struct sim_op *op = &flow->plan->ops[i];
+
+		if (!flow->windows[i])
+			continue;
+		if (i <= index && flow->windows[i]->is_valid)
+			sim_run_fail(flow->run, "conn %u host %u: request %u invalidated nothing",
+				     flow->conn, !flow->plan->from, i);
+		/* what comes later may have been executed by now, but not before it was posted */
+		if (i >= flow->posted && op->recv != SIM_NO_RECV && !flow->windows[i]->is_valid)
+			sim_run_fail(flow->run, "conn %u host %u: key of request %u is dead early",
+				     flow->conn, !flow->plan->from, i);
+	}
+}
+
 static void check_recv_success(struct sim_flow *flow, uint32_t index, const struct roce_cqe *cqe)
 {
 	const struct sim_recv *recv = &flow->plan->recvs[index];
 	const struct sim_op *op;
-	bool has_imm;
-	bool is_write;
+	uint8_t wc_flags;
+	uint8_t opcode;
+	uint32_t imm;
 
 	if (recv->op == SIM_NO_OP || flow->is_recv_failed || recv->op >= flow->posted ||
 	    recv->op == flow->plan->fatal_op) {
@@ -404,16 +445,17 @@ static void check_recv_success(struct sim_flow *flow, uint32_t index, const stru
 		return;
 	}
 	op = &flow->plan->ops[recv->op];
-	is_write = op->opcode == ROCE_WR_RDMA_WRITE_WITH_IMM;
-	has_imm = is_write || op->opcode == ROCE_WR_SEND_WITH_IMM;
-	if (cqe->opcode != (is_write ? ROCE_WC_RECV_RDMA_WITH_IMM : ROCE_WC_RECV) ||
-	    cqe->byte_len != op->length || cqe->wc_flags != (has_imm ? ROCE_WC_WITH_IMM : 0) ||
-	    (has_imm && cqe->imm_be != op->imm))
+	opcode = op->opcode == ROCE_WR_RDMA_WRITE_WITH_IMM ? ROCE_WC_RECV_RDMA_WITH_IMM
+							   : ROCE_WC_RECV;
+	wc_flags = expected_extra(flow, recv->op, &imm);
+	if (cqe->opcode != opcode || cqe->byte_len != op->length || cqe->wc_flags != wc_flags ||
+	    (wc_flags && cqe->imm_be != imm))
 		sim_run_fail(
 			flow->run,
 			"conn %u host %u: receive %u: opcode %u byte_len %lu flags %u imm 0x%x",
 			flow->conn, !flow->plan->from, index, cqe->opcode,
 			(unsigned long)cqe->byte_len, cqe->wc_flags, cqe->imm_be);
+	check_window(flow, recv->op);
 	/* What was sent before it is in memory, too. */
 	sim_model_apply(flow, recv->op);
 	sim_model_check_recv(flow, index);

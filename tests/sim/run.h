@@ -23,6 +23,7 @@ struct sim_flow {
 	struct roce_mr *sink;
 	struct roce_mr *target;
 	struct roce_mr *landing;
+	struct roce_mr *windows[SIM_OPS_MAX]; /* by request: what its SEND invalidates, or NULL */
 	struct roce_event post_event;
 	struct roce_event recv_event;
 	struct roce_prng prng;

@@ -147,6 +147,8 @@ static bool is_same_extended(const struct roce_headers *a, const struct roce_hea
 	    (a->va != b->va || a->rkey.v != b->rkey.v || a->swap_add != b->swap_add ||
 	     a->compare != b->compare))
 		return false;
+	if (roce_header_set_has(set, ROCE_HEADER_IETH) && a->inv_rkey.v != b->inv_rkey.v)
+		return false;
 	return !roce_header_set_has(set, ROCE_HEADER_IMMDT) || a->imm_be == b->imm_be;
 }
 
