@@ -305,10 +305,13 @@ static enum step send_atomic(struct roce_qp *qp, struct roce_send_wqe *wqe, stru
 	return STEP_SENT;
 }
 
+/* Drained: nothing that was started is left. sq.next tells nothing, it steps back. */
 static void announce_drained(struct roce_qp *qp)
 {
-	if (qp->attr.state != ROCE_QP_SQD || qp->req.is_drain_announced ||
-	    qp->sq.completed != qp->sq.next)
+	if (qp->attr.state != ROCE_QP_SQD || qp->req.is_drain_announced)
+		return;
+	if (qp->sq.completed != qp->sq.posted &&
+	    roce_send_queue_at(&qp->sq, qp->sq.completed)->is_started)
 		return;
 	qp->req.is_drain_announced = true;
 	if (qp->attr.en_sqd_async_notify)
@@ -351,6 +354,14 @@ static enum step send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_
 	roce_unreachable();
 }
 
+/* The turn is over with more to send. Others may fill the window before the next one, and then
+ * nobody would answer what was sent so far: the last packet asks. */
+static void ask_at_end_of_turn(struct roce_qp *qp, struct roce_tx_pkt *last)
+{
+	last->hdr.ack_req = true;
+	qp->req.since_ack_req = 0;
+}
+
 size_t roce_requester_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now,
 			 bool *out_more)
 {
@@ -360,6 +371,8 @@ size_t roce_requester_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t ma
 		n++;
 	/* The budget ended it: there may be more. */
 	*out_more = n == max;
+	if (n && n == max)
+		ask_at_end_of_turn(qp, &pkts[n - 1]);
 	announce_drained(qp);
 	return n;
 }

@@ -254,6 +254,41 @@ static void ack_req__rules(void **state)
 	fixture_stop(&f);
 }
 
+/* The window is shared: where a turn ends the others may fill it, so the turn's last packet asks.
+ */
+static void ack_req__at_the_end_of_a_turn(void **state)
+{
+	struct sim_qp *qps[2];
+	struct roce_sge sge;
+	struct roce_send_wr wr;
+
+	(void)state;
+	fixture_init(&f);
+	f.tuning.burst_packets = 2;
+	f.tuning.window.initial = f.tuning.window.max = f.tuning.window.min =
+		4 * (1024 + ROCE_WINDOW_PACKET_COST);
+	start();
+	for (unsigned int i = 0; i < 2; i++)
+		qps[i] = sim_stack_add_qp(&f.pair.hosts[i], &f.caps, f.send_cq[i], f.recv_cq[i]);
+	f.conn.psn[0] = 700;
+	assert_true(sim_pair_connect(&f.pair, &qps[0]->qp, &qps[1]->qp, &f.conn));
+	wr = fixture_wr(&f, 0, ROCE_WR_RDMA_WRITE, 2, 5 * 1024, &sge);
+	assert_int_equal(roce_post_send(&qps[0]->qp, &wr, 0), ROCE_POST_OK);
+	fixture_post(&f, 0, ROCE_WR_RDMA_WRITE, 1, 5 * 1024, 0);
+	fixture_expect_within(&f, 2 * ROCE_NS_PER_US,
+			      "> WRITE_FIRST psn 10 len 1024\n"
+			      "> WRITE_MIDDLE psn 11 len 1024 ackreq\n"
+			      "> WRITE_FIRST psn 700 len 1024\n"
+			      "> WRITE_MIDDLE psn 701 len 1024 ackreq\n"
+			      "< ACK psn 11 msn 0\n"
+			      "< ACK psn 701 msn 0\n"
+			      "> WRITE_MIDDLE psn 12 len 1024\n"
+			      "> WRITE_MIDDLE psn 13 len 1024 ackreq\n"
+			      "> WRITE_MIDDLE psn 702 len 1024\n"
+			      "> WRITE_MIDDLE psn 703 len 1024 ackreq\n");
+	fixture_stop(&f);
+}
+
 /* While the responder's line is busy its ACKs become one, for the newest PSN. */
 static void ack__coalesces(void **state)
 {
@@ -326,6 +361,7 @@ int main(void)
 		cmocka_unit_test(atomic__case_023),
 		cmocka_unit_test(fence__waits_for_reads),
 		cmocka_unit_test(ack_req__rules),
+		cmocka_unit_test(ack_req__at_the_end_of_a_turn),
 		cmocka_unit_test(ack__coalesces),
 		cmocka_unit_test(ack__after_read_responses),
 		cmocka_unit_test(ack__saved_by_a_read_response),
