@@ -330,9 +330,13 @@ enum roce_message_error roce_message_decode(struct roce_message *out_message, co
 	transfer_body(&c, out_message);
 	if (!c.error && c.at != length)
 		c.error = ROCE_MESSAGE_ERROR_TRAILING;
+	/* A later version may have appended fields: what we read is still right. Else nothing is,
+	 * and what the caller's memory held must not be shown as the peer's text. */
+	if (c.error && c.error != ROCE_MESSAGE_ERROR_TRAILING)
+		memset(&out_message->hello, 0,
+		       sizeof(*out_message) - offsetof(struct roce_message, hello));
 	if (type == ROCE_MESSAGE_HELLO || type == ROCE_MESSAGE_HELLO_OK)
 		out_message->hello.protocol = protocol;
-	/* A later version may have appended fields: what we read is still right. */
 	if (protocol != ROCE_CONTROL_PROTOCOL)
 		return ROCE_MESSAGE_ERROR_PROTOCOL;
 	return c.error;

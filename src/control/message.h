@@ -171,8 +171,8 @@ const char *roce_message_error_str(enum roce_message_error error);
 size_t roce_message_encode(const struct roce_message *m, uint8_t *out);
 
 /*
- * `*out_message` is written also on failure as far as it was decoded; on _PROTOCOL, type, sequence
- * and, for HELLO, HELLO_OK and ERROR, the body are there too.
+ * On failure type and sequence are there as far as they were decoded; on _PROTOCOL, for HELLO,
+ * HELLO_OK and ERROR, the body too, or zeros in its place when it makes no sense.
  */
 enum roce_message_error roce_message_decode(struct roce_message *out_message, const uint8_t *data,
 					    size_t length);
