@@ -31,6 +31,7 @@
 	X(kicks_deferred, "posts that waited to leave in a batch")                      \
 	X(thread_wakes, "times the progress thread woke")                               \
 	X(thread_aside, "times it left the work to a polling program")                  \
+	X(thread_late, "times polling had stopped and packets were waiting")            \
 	X(thread_disarms, "times polling took the sockets from the thread")             \
 	X(poll_yields, "empty polls that gave the processor away")
 

@@ -2,7 +2,9 @@
 /*
  * The program's side of progress: what its calls do for the network, and how they steer the thread
  * (progress_thread.c). Measured on two cores, polling ping-pong of 64 bytes, 99th percentile: 12 to
- * 15 us one way as it is, 19 to 27 us when each packet that was found armed the thread again.
+ * 15 us one way as it is, 19 to 27 us when each packet that was found armed the thread again. The
+ * shape of ib_write_lat, where both sides poll for the completion and then spin on memory: 730 us
+ * if nothing armed the thread with the completion.
  */
 #include "engine/progress_internal.h"
 
@@ -46,6 +48,7 @@ void progress_set_armed(struct roce_progress *p, bool armed)
 {
 	if (p->is_armed != armed)
 		set_sockets(p, armed);
+	p->polls_since_arming = 0;
 }
 
 int roce_progress_add_socket(struct roce_progress *p, int fd)
@@ -138,6 +141,7 @@ static void on_polled(struct roce_progress *p, uint32_t found, roce_ns_t now)
 		p->last_found = now;
 	}
 	p->last_poll = now;
+	p->polls_since_arming++;
 	put_off_look(p, now);
 	if (found) {
 		p->empty_count = 0;
@@ -230,7 +234,13 @@ void roce_progress_arm(struct roce_progress *p)
 
 void roce_progress_on_completions(struct roce_progress *p)
 {
-	if (!p->is_started || !roce_tx_is_pending(p->queue->transport))
+	if (!p->is_started)
+		return;
+	if (p->eagerness && !p->is_armed) {
+		p->empty_count = 0;
+		progress_set_armed(p, true);
+	}
+	if (!roce_tx_is_pending(p->queue->transport))
 		return;
 	p->queue->counters->engine.tx_held++;
 	if (!p->is_watching)

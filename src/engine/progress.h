@@ -10,8 +10,12 @@
  *
  * Four empty polls in a row disarm, and every now and then a poll puts the timer off, so a program
  * that polls is not interrupted at all. A program that is about to block (req_notify, get_cq_event)
- * arms at once. Rejected: arming again with each packet that a poll finds, and looking by a timer
- * that runs on; both wake the thread in the middle of a ping-pong.
+ * arms at once.
+ *
+ * A program that polls for its completion and then goes to look at memory, or to compute, wants the
+ * thread back with the completion. Arming with each one would wake the thread in the middle of a
+ * ping-pong now and then, so it is learned: the timer that comes too late (packets lie there) makes
+ * completions arm; wake-ups that meet a polling program wear that off.
  *
  * The device's lock is held in every call but start and stop.
  */
@@ -36,8 +40,10 @@ struct roce_progress {
 	bool is_watching;     /* the thread's timer runs for the next look */
 	bool is_polled;	      /* a program polls: four empty polls since it last blocked */
 	uint32_t empty_count; /* polls in a row that found nothing */
-	uint32_t kick_count;  /* posts that wait in a batch */
-	roce_ns_t timer_at;   /* what timer_fd is set to, ROCE_NEVER if not */
+	uint32_t polls_since_arming;
+	uint32_t eagerness;  /* above 0: completions arm */
+	uint32_t kick_count; /* posts that wait in a batch */
+	roce_ns_t timer_at;  /* what timer_fd is set to, ROCE_NEVER if not */
 	roce_ns_t last_poll;
 	roce_ns_t last_found; /* when a poll last found something, or polling began */
 };

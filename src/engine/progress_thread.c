@@ -21,6 +21,7 @@
 #define EVENTS_MAX	   8
 #define ROUNDS_MAX	   64u
 #define POLLED_JUST_NOW_NS (20 * ROCE_NS_PER_US)
+#define EAGERNESS_MAX	   8u
 #define LOCK_NAP_NS	   (50 * ROCE_NS_PER_US)
 #define LOCK_NAPS_MAX	   4u
 #define THREAD_STACK_BYTES (256u << 10)
@@ -39,36 +40,62 @@ static void lock_politely(struct roce_progress *p)
 	pthread_mutex_lock(p->lock);
 }
 
-static void do_work(struct roce_progress *p)
+/* The number of packets that were waiting. */
+static uint32_t do_work(struct roce_progress *p)
 {
 	struct roce_queue *q = p->queue;
+	uint32_t waiting = 0;
 
 	for (uint32_t i = 0; i < ROUNDS_MAX; i++) {
 		roce_ns_t now = roce_clock_now();
-		uint32_t moved = roce_queue_rx(q, now);
+		uint32_t received = roce_queue_rx(q, now);
+		uint32_t sent = 0;
 
+		if (i == 0)
+			waiting = received;
 		progress_run_timers(p, now);
 		p->kick_count = 0;
 		if (roce_tx_is_pending(q->transport))
-			moved += roce_queue_tx(q, now);
-		if (!moved)
+			sent = roce_queue_tx(q, now);
+		if (!received && !sent)
 			break;
 	}
+	return waiting;
 }
 
 /* The program polls: leave it the work, and look again later. */
 static void stand_aside(struct roce_progress *p)
 {
 	p->queue->counters->engine.thread_aside++;
+	if (p->is_armed && p->eagerness)
+		p->eagerness--;
 	progress_set_armed(p, false);
 	p->is_watching = true;
 }
 
+/* Called by a packet, the program must have polled since the thread was armed; called by the timer,
+ * since the last look. */
 static bool is_program_at_work(const struct roce_progress *p, bool is_look, roce_ns_t now)
 {
-	roce_ns_t recent = is_look ? PROGRESS_LOOK_NS : POLLED_JUST_NOW_NS;
+	roce_ns_t recent = is_look ? PROGRESS_LOOK_NS / 2 : POLLED_JUST_NOW_NS;
 
-	return p->is_polled && now - p->last_poll < recent;
+	return p->is_polled && (is_look || p->polls_since_arming) && now - p->last_poll < recent;
+}
+
+static void take_over(struct roce_progress *p, bool is_look)
+{
+	bool was_armed = p->is_armed;
+	uint32_t waiting;
+
+	if (is_look || !p->eagerness)
+		p->is_polled = false;
+	p->is_watching = false;
+	waiting = do_work(p);
+	if (waiting && !was_armed)
+		p->queue->counters->engine.thread_late++;
+	if (waiting && (!was_armed || p->eagerness))
+		p->eagerness = EAGERNESS_MAX;
+	progress_set_armed(p, true);
 }
 
 static void on_wake(struct roce_progress *p, bool is_timer)
@@ -79,14 +106,10 @@ static void on_wake(struct roce_progress *p, bool is_timer)
 	p->queue->counters->engine.thread_wakes++;
 	if (is_timer)
 		p->timer_at = ROCE_NEVER;
-	if (is_program_at_work(p, is_look, now)) {
+	if (is_program_at_work(p, is_look, now))
 		stand_aside(p);
-	} else {
-		p->is_polled = false;
-		p->is_watching = false;
-		do_work(p);
-		progress_set_armed(p, true);
-	}
+	else
+		take_over(p, is_look);
 	progress_wake_for_next(p, now);
 }
 

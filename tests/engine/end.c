@@ -148,24 +148,42 @@ void end_close(struct end *e)
 	munmap(e->buffer, e->cfg.buffer_bytes);
 }
 
-enum roce_post_result end_post(struct end *e, uint8_t opcode, uint64_t wr_id, size_t offset,
-			       uint32_t length, uint8_t flags)
+static enum roce_post_result post(struct end *e, struct roce_send_wr *wr, size_t offset,
+				  uint32_t length)
 {
 	struct roce_sge sge = {
 		.addr = e->own.buffer + offset, .length = length, .lkey = e->mr.mr.lkey.v};
-	struct roce_send_wr wr = {.wr_id = wr_id,
-				  .sge = &sge,
-				  .sge_count = length ? 1 : 0,
-				  .opcode = opcode,
-				  .flags = flags,
-				  .remote_addr = e->peer.buffer + offset,
-				  .rkey = e->peer.rkey,
-				  .compare_add = 1};
 	roce_ns_t now = roce_verbs_qp_lock(&e->qp);
-	enum roce_post_result result = roce_post_send(&e->qp.qp, &wr, now);
+	enum roce_post_result result;
 
+	wr->sge = &sge;
+	wr->sge_count = length ? 1 : 0;
+	wr->rkey = e->peer.rkey;
+	wr->compare_add = 1;
+	result = roce_post_send(&e->qp.qp, wr, now);
 	roce_verbs_qp_unlock_send(&e->qp);
 	return result;
+}
+
+enum roce_post_result end_post(struct end *e, uint8_t opcode, uint64_t wr_id, size_t offset,
+			       uint32_t length, uint8_t flags)
+{
+	struct roce_send_wr wr = {.wr_id = wr_id,
+				  .opcode = opcode,
+				  .flags = flags,
+				  .remote_addr = e->peer.buffer + offset};
+
+	return post(e, &wr, offset, length);
+}
+
+enum roce_post_result end_post_to(struct end *e, uint8_t opcode, size_t offset,
+				  size_t remote_offset, uint32_t length)
+{
+	struct roce_send_wr wr = {.opcode = opcode,
+				  .flags = ROCE_SEND_SIGNALED,
+				  .remote_addr = e->peer.buffer + remote_offset};
+
+	return post(e, &wr, offset, length);
 }
 
 enum roce_post_result end_post_recv(struct end *e, uint64_t wr_id, size_t offset, uint32_t length)

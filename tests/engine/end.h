@@ -57,6 +57,9 @@ void end_meet(int socket_fd);
 
 enum roce_post_result end_post(struct end *e, uint8_t opcode, uint64_t wr_id, size_t offset,
 			       uint32_t length, uint8_t flags);
+/* Signalled, to another place at the peer than it comes from. */
+enum roce_post_result end_post_to(struct end *e, uint8_t opcode, size_t offset,
+				  size_t remote_offset, uint32_t length);
 enum roce_post_result end_post_recv(struct end *e, uint64_t wr_id, size_t offset, uint32_t length);
 
 /* Polls until an entry comes, or until `timeout_ns` have passed: then false. */
