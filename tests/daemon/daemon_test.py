@@ -281,6 +281,7 @@ def test_one_daemon_of_many_starts():
 def test_no_descriptor_leak():
     keep = Client()
     keep.open(keep.lease())
+    eventually(lambda: daemons()[1], "a keeper")
     pid = daemons()[0][0]
     c = Client()
 
@@ -297,7 +298,9 @@ def test_no_descriptor_leak():
     before = fd_count(pid), fd_count(keeper), c.ask("fds")
     for _ in range(200):
         cycle()
-    eventually(lambda: fd_count(pid) <= before[0] + 2 and fd_count(keeper) <= before[1] + 2,
+    # Spares stay: as many as there were sockets that the keeper had not let go of at one time. A
+    # leak would leave 400.
+    eventually(lambda: fd_count(pid) <= before[0] + 60 and fd_count(keeper) <= before[1] + 60,
                "descriptors %s, then %d %d" % (before, fd_count(pid), fd_count(keeper)))
     check(c.ask("fds") == before[2], "the client leaks")
     Sender().send(keep.slots[0], 9)
@@ -344,10 +347,36 @@ def test_daemon_killed():
     eventually(all_gone, "the restarted daemon leaves when idle")
 
 
+def test_daemon_killed_stopped_client():
+    """One that cannot claim keeps its slot; one that died meanwhile does not."""
+    stopped, dead, other = [Client() for _ in range(3)]
+    for c in (stopped, dead, other):
+        c.open(c.lease())
+    stopped.process.send_signal(signal.SIGSTOP)
+    old = daemons()[0]
+    os.kill(old[0], signal.SIGSTOP)
+    dead.kill()
+    os.kill(old[0], signal.SIGKILL)
+    wait_new_daemon(old, "the keeper restarts it")
+    eventually(lambda: ask_slots() == {stopped.slots[0], other.slots[0]},
+               "the dead one's slot is freed, the stopped one's is not: %s" % ask_slots())
+    fresh = Client()
+    check(fresh.lease() != stopped.slots[0], "the stopped one's slot was leased")
+    fresh.open(fresh.slots[0])
+    for c in (stopped, other, fresh):
+        Sender().send(c.slots[0], 3)
+    stopped.process.send_signal(signal.SIGCONT)
+    for c in (stopped, other, fresh):
+        eventually(lambda: c.count() == [3, 0, 0, 0], "count %s" % c.count())
+    eventually(lambda: counters()["claims"] == 2, "both claim")
+    for c in (stopped, other, fresh):
+        c.finish()
+
+
 def test_keeper_killed():
     c = Client()
     c.open(c.lease())
-    old = daemons()[1]
+    old = eventually(lambda: daemons()[1], "a keeper")
     time.sleep(1.1)
     os.kill(old[0], signal.SIGKILL)
     eventually(lambda: daemons()[1] and daemons()[1] != old, "another keeper")
@@ -370,6 +399,7 @@ def test_daemon_and_keeper_killed():
     for c in clients:
         c.open(c.lease())
         c.open(c.slots[0], "::1")
+    eventually(lambda: daemons()[1], "a keeper")
     both = sum(daemons(), [])
     for pid in both:  # neither can help the other
         os.kill(pid, signal.SIGSTOP)
@@ -799,7 +829,7 @@ def test_squatter():
         c.open(c.lease())
         c2 = Client()
         check(c2.lease() != c.slots[0], "both find the same daemon")
-        check(len(daemons()[0]) == 1, "one daemon")
+        eventually(lambda: len(daemons()[0]) == 1, "one daemon")
         c.finish()
         c2.finish()
     finally:
