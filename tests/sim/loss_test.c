@@ -329,6 +329,51 @@ static void rnr__other_naks_while_waiting(void **state)
 	}
 }
 
+/* An RNR NAK that is still owed when its packet comes again, and is taken, is not sent. */
+static void rnr__nak_that_came_too_late(void **state)
+{
+	(void)state;
+	fixture_init(&f);
+	f.link.ps_per_byte = 800;
+	start();
+	/* host 1's line is busy for 14 us */
+	fixture_post(&f, 1, ROCE_WR_RDMA_WRITE, 50, 16 * 1024, 0);
+	f.pair.tamper = keep_first_request;
+	fixture_post(&f, 0, ROCE_WR_SEND, 1, 8, 0);
+	sim_pair_run(&f.pair, 5 * ROCE_NS_PER_US);
+	assert_int_equal(f.pair.last_verdict[1], ROCE_RX_RNR);
+	fixture_recv(&f, 1, 9, 0, 8);
+	roce_link_inject(&f.pair.link, 0, &first_request);
+	sim_text_clear(&f.pair.log);
+	sim_pair_run(&f.pair, 300 * ROCE_NS_PER_US);
+	assert_null(strstr(f.pair.log.s, "NAK"));
+	assert_non_null(strstr(f.pair.log.s, "< ACK psn 10 msn 1\n"));
+	assert_non_null(strstr(f.pair.log.s, "0 cqe 1 SEND SUCCESS\n"
+					     "1 cqe 50 WRITE SUCCESS\n"
+					     "1 cqe 9 RECV SUCCESS len 8\n"));
+	fixture_stop(&f);
+}
+
+/* A loss that is told halves the window, one that is not takes it to the minimum. */
+static void loss__cuts_the_window(void **state)
+{
+	(void)state;
+	fixture_init(&f);
+	start();
+	fixture_lose(&f, 1, 0);
+	fixture_post(&f, 0, ROCE_WR_RDMA_WRITE, 1, 2000, 0);
+	sim_pair_run(&f.pair, ROCE_NS_PER_MS);
+	assert_int_equal(f.a->peer->window.limit, f.tuning.window.initial / 2);
+	assert_int_equal(sim_counter(&f.pair.hosts[0], ROCE_STAT_WINDOW_CUTS), 1);
+
+	fixture_lose(&f, 1, 0);
+	fixture_post(&f, 0, ROCE_WR_RDMA_WRITE, 2, 8, 0);
+	sim_pair_run(&f.pair, 100 * ROCE_NS_PER_MS);
+	assert_int_equal(f.a->peer->window.limit, f.tuning.window.min);
+	assert_int_equal(f.a->peer->window.inflight, 0);
+	fixture_stop(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +388,8 @@ int main(void)
 		cmocka_unit_test(duplicate__read_gives_way_to_a_new_one),
 		cmocka_unit_test(rnr__write_with_immediate_at_its_last),
 		cmocka_unit_test(rnr__other_naks_while_waiting),
+		cmocka_unit_test(rnr__nak_that_came_too_late),
+		cmocka_unit_test(loss__cuts_the_window),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

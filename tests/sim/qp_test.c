@@ -137,7 +137,8 @@ static void reset__as_new(void **state)
 	sge.lkey = 0xbad00;
 	assert_int_equal(sim_pair_send(&f.pair, 0, f.a, &wr), ROCE_POST_OK);
 	fixture_recv(&f, 1, 3, 0, 8);
-	/* the failure's completion is never polled */
+	assert_int_equal(sim_pair_set_state(&f.pair, 1, f.b, ROCE_QP_ERR), ROCE_MODIFY_OK);
+	/* the completions of the failure and of the flush are never polled */
 	assert_int_equal(f.a->attr.state, ROCE_QP_ERR);
 	assert_int_equal(sim_pair_set_state(&f.pair, 0, f.a, ROCE_QP_RESET), ROCE_MODIFY_OK);
 	assert_int_equal(sim_pair_set_state(&f.pair, 1, f.b, ROCE_QP_RESET), ROCE_MODIFY_OK);
