@@ -168,12 +168,13 @@ def socket_name():
                                 os.stat("/proc/self/ns/net").st_ino)
 
 
-def ask_raw(kind, body=b"", hello=True):
+def ask_raw(kind, body=b"", hello=True, instance=None):
     """Speaks to the daemon without the library; returns the socket."""
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     s.connect(socket_name())
     if hello:
-        s.send(message(1, struct.pack("<IQQHH", os.getpid(), 0, random.getrandbits(63) | 1, 0, 0)))
+        s.send(message(1, struct.pack("<IQQHH", os.getpid(), 0,
+                                         instance or random.getrandbits(63) | 1, 0, 0)))
         s.recv(6000)
     if kind:
         s.send(message(kind, body))
@@ -636,6 +637,26 @@ def test_limits():
     for o in others:
         o.close()
     client.finish()
+
+
+def test_comes_back_early():
+    """A client reconnects before the daemon has seen the end of its old connection."""
+    keep = Client()
+    old = ask_raw(5, instance=77)
+    answer = old.recv(6000)
+    check(answer[6] == 6, "leased")
+    slot = answer[16]
+    stranger = ask_raw(11, bytes([slot, 0]), instance=78)
+    check(b"was leased to another" in stranger.recv(6000), "a stranger's claim is refused")
+    new = ask_raw(11, bytes([slot, 0]), instance=77)
+    check(new.recv(6000)[6] == 4, "its own claim is not")
+    check(old.recv(6000) == b"", "the old connection is closed")
+    new.send(message(12))
+    check(new.recv(6000)[6] == 4 and slot in ask_slots(), "the slot is still held")
+    for s in (old, new, stranger):
+        s.close()
+    eventually(lambda: slot not in ask_slots(), "and free in the end")
+    keep.finish()
 
 
 def test_version_mismatch():
