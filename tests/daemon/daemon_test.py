@@ -171,6 +171,7 @@ def socket_name():
 def ask_raw(kind, body=b"", hello=True, instance=None):
     """Speaks to the daemon without the library; returns the socket."""
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.settimeout(5)
     s.connect(socket_name())
     if hello:
         s.send(message(1, struct.pack("<IQQHH", os.getpid(), 0,
