@@ -94,7 +94,11 @@ static void on_arrival(struct roce_event *ev)
 	verdict = roce_rx(to->transport, &rx, roce_event_queue_now_ns(link->queue));
 	tell(&link->ends[!to->index], ROCE_LINK_DELIVERED, pkt, verdict);
 	put_pkt(link, pkt);
-	roce_link_kick(link, to->index);
+	if (link->cfg.lag_ps[to->index] == 0)
+		roce_link_kick(link, to->index);
+	else if (!roce_event_is_queued(&to->pull))
+		roce_event_schedule(link->queue, &to->pull,
+				    link->queue->now_ps + link->cfg.lag_ps[to->index]);
 }
 
 /* Copies the payload out of memory that the next call into the transport may change. */
@@ -246,10 +250,10 @@ static bool pull_batch(struct roce_link_end *end)
 	struct roce_link *link = end->link;
 	struct roce_tx_pkt tx[ROCE_LINK_PULL_MAX];
 	struct roce_link_pkt *batch[ROCE_LINK_PULL_MAX];
-	size_t count = roce_tx(end->transport, tx, ROCE_LINK_PULL_MAX,
+	size_t count = roce_tx(end->transport, tx, link->cfg.pull_max,
 			       roce_event_queue_now_ns(link->queue));
 
-	ROCE_ASSERT(count <= ROCE_LINK_PULL_MAX);
+	ROCE_ASSERT(count <= link->cfg.pull_max);
 	for (size_t i = 0; i < count; i++) {
 		batch[i] = get_pkt(link);
 		batch[i]->hdr = tx[i].hdr;
@@ -305,6 +309,8 @@ void roce_link_init(struct roce_link *link, struct roce_event_queue *queue,
 	*link = (struct roce_link){.queue = queue, .cfg = *cfg};
 	if (hooks)
 		link->hooks = *hooks;
+	if (link->cfg.pull_max == 0 || link->cfg.pull_max > ROCE_LINK_PULL_MAX)
+		link->cfg.pull_max = ROCE_LINK_PULL_MAX;
 	for (unsigned int i = 0; i < 2; i++) {
 		struct roce_link_end *end = &link->ends[i];
 

@@ -46,6 +46,8 @@ struct roce_link_config {
 	uint64_t seed;
 	uint64_t delay_ps;
 	uint64_t ps_per_byte; /* 0: infinitely fast. 10 Gb/s is 800 */
+	uint32_t pull_max;    /* packets from one roce_tx(), 0: ROCE_LINK_PULL_MAX */
+	uint64_t lag_ps[2];   /* by end: between receiving and transmitting, so that work gathers */
 	bool is_encoded; /* carry bytes: encode, ICRC, decode; damage is then found, not assumed */
 	struct roce_link_faults faults[2]; /* by sending end */
 };

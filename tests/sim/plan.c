@@ -86,6 +86,10 @@ static void draw_link(struct draw *d)
 	link->ps_per_byte = rates[below(d, slowest)];
 	link->delay_ps = between(d, 100, chance(d, 20) ? 50000 : 3000) * ROCE_PS_PER_NS;
 	link->is_encoded = chance(d, 25);
+	link->pull_max = between(d, 1, ROCE_LINK_PULL_MAX);
+	for (unsigned int i = 0; i < 2; i++)
+		if (chance(d, 40))
+			link->lag_ps[i] = between(d, 1, 5000) * ROCE_PS_PER_NS;
 	draw_faults(d, &link->faults[0]);
 	draw_faults(d, &link->faults[1]);
 	d->plan->down_at_ns =
@@ -111,7 +115,8 @@ static void draw_tuning(struct draw *d, struct roce_transport_config *t)
 /* How long an answer may take when nothing is lost: half of what the timeout must be at least. */
 static uint64_t slowest_answer_ns(const struct sim_plan *plan)
 {
-	uint64_t ns = 2 * plan->link.delay_ps / ROCE_PS_PER_NS;
+	uint64_t ns = (2 * plan->link.delay_ps + plan->link.lag_ps[0] + plan->link.lag_ps[1]) /
+		      ROCE_PS_PER_NS;
 
 	for (unsigned int i = 0; i < 2; i++) {
 		const struct roce_link_faults *f = &plan->link.faults[i];
