@@ -460,8 +460,8 @@ void sim_wire_on_response(struct sim_wire *w, enum roce_link_fate fate,
 	}
 	if (fate != ROCE_LINK_DELIVERED)
 		return;
-	/* a repeated RNR NAK does not make the wait longer */
-	if (verdict == ROCE_RX_NAK_RNR && sim_pair_now(&w->run->pair) >= w->rnr_until_ns) {
+	/* a repeated RNR NAK does not make the wait longer, not even at its very end */
+	if (verdict == ROCE_RX_NAK_RNR && sim_pair_now(&w->run->pair) > w->rnr_until_ns) {
 		w->rnr_until_ns = sim_pair_now(&w->run->pair) +
 				  roce_rnr_delay_ns(roce_aeth_value(pkt->hdr.syndrome));
 		w->rnr_index = (uint32_t)index;
