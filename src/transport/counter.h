@@ -34,6 +34,11 @@
 	X(RX_BAD_INVALIDATE, "rx_bad_invalidate")               \
 	X(RX_DUPLICATE_MISMATCH, "rx_duplicate_mismatch")       \
 	X(RX_CQ_OVERRUN, "rx_cq_overrun")                       \
+	X(RX_BAD_QKEY, "rx_bad_qkey")                           \
+	X(RX_NO_RECV, "rx_no_recv_wqe")                         \
+	X(RX_MESSAGE_DROPPED, "rx_message_dropped")             \
+	X(RX_NO_SRQ, "rx_no_xrc_srq")                           \
+	X(RX_NO_GROUP, "rx_no_multicast_group")                 \
 	X(RX_RESPONSE_STALE, "rx_response_stale")               \
 	X(RX_RESPONSE_GHOST, "rx_response_ghost")               \
 	X(RX_RESPONSE_RESERVED, "rx_response_reserved")         \

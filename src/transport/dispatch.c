@@ -8,6 +8,8 @@
 
 #define PKEY_BASE_MASK 0x7fffu
 #define PKEY_FULL      0x8000u
+#define PKEY_DEFAULT   0xffffu
+#define QPN_MULTICAST  0xffffffu
 
 void roce_transport_init(struct roce_transport *t, const struct roce_transport_config *cfg)
 {
@@ -16,6 +18,7 @@ void roce_transport_init(struct roce_transport *t, const struct roce_transport_c
 	roce_list_init(&t->ready);
 	roce_list_init(&t->peers);
 	roce_list_init(&t->read_waiters);
+	roce_list_init(&t->groups);
 }
 
 struct roce_peer *roce_peer_find(struct roce_transport *t, const struct roce_gid *dgid,
@@ -46,6 +49,34 @@ void roce_peer_remove(struct roce_peer *peer)
 	roce_list_remove(&peer->link);
 }
 
+/* ---- multicast groups ---- */
+
+void roce_group_attach(struct roce_transport *t, struct roce_group_member *member,
+		       const struct roce_gid *mgid, struct roce_qp *qp)
+{
+	*member = (struct roce_group_member){.mgid = *mgid, .qp = qp};
+	roce_list_add_tail(&t->groups, &member->link);
+}
+
+void roce_group_detach(struct roce_group_member *member)
+{
+	roce_list_remove(&member->link);
+}
+
+struct roce_group_member *roce_group_find(struct roce_transport *t, const struct roce_gid *mgid,
+					  const struct roce_qp *qp)
+{
+	struct roce_list *it;
+
+	roce_list_for_each (it, &t->groups) {
+		struct roce_group_member *m = roce_container_of(it, struct roce_group_member, link);
+
+		if (m->qp == qp && roce_gid_is_equal(&m->mgid, mgid))
+			return m;
+	}
+	return NULL;
+}
+
 /* ---- receive ---- */
 
 static bool is_pkey_match(uint16_t a, uint16_t b)
@@ -65,6 +96,45 @@ static bool accepts_responses(const struct roce_qp *qp)
 	return qp->attr.state == ROCE_QP_RTS || qp->attr.state == ROCE_QP_SQD;
 }
 
+/* The transport whose packets a QP takes. */
+static bool is_transport_of(const struct roce_qp *qp, const struct roce_opcode_info *info)
+{
+	if (info->transport != roce_qp_opcode_base(qp))
+		return false;
+	/* An XRC initiator receives only responses, a target only requests. */
+	if (qp->cfg.type == ROCE_QP_XRC_INI)
+		return info->is_response;
+	return qp->cfg.type != ROCE_QP_XRC_TGT || info->is_request;
+}
+
+static enum roce_verdict deliver_datagram(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
+					  const struct roce_opcode_info *info, roce_ns_t now)
+{
+	if (info->transport != ROCE_OPCODE_TRANSPORT_UD)
+		return ROCE_RX_WRONG_TRANSPORT;
+	if (!accepts_requests(qp) && qp->attr.state != ROCE_QP_SQE)
+		return ROCE_RX_WRONG_STATE;
+	if (!is_pkey_match(pkt->hdr.pkey, PKEY_DEFAULT))
+		return ROCE_RX_BAD_PKEY;
+	return roce_ud_rx(qp, pkt, info, now);
+}
+
+/* Every attached QP gets a copy; the verdict is that of the last one. */
+static enum roce_verdict deliver_to_group(struct roce_transport *t, const struct roce_rx_pkt *pkt,
+					  const struct roce_opcode_info *info, roce_ns_t now)
+{
+	enum roce_verdict verdict = ROCE_RX_NO_GROUP;
+	struct roce_list *it, *next;
+
+	roce_list_for_each_safe (it, next, &t->groups) {
+		struct roce_group_member *m = roce_container_of(it, struct roce_group_member, link);
+
+		if (roce_gid_is_equal(&m->mgid, pkt->dst))
+			verdict = deliver_datagram(m->qp, pkt, info, now);
+	}
+	return verdict;
+}
+
 static enum roce_verdict deliver(struct roce_transport *t, const struct roce_rx_pkt *pkt,
 				 roce_ns_t now)
 {
@@ -73,20 +143,27 @@ static enum roce_verdict deliver(struct roce_transport *t, const struct roce_rx_
 
 	if (!info)
 		return ROCE_RX_RESERVED_OPCODE;
+	if (pkt->hdr.dest_qpn.v == QPN_MULTICAST)
+		return deliver_to_group(t, pkt, info, now);
 	qp = t->cfg.qp_table[pkt->hdr.dest_qpn.v & t->cfg.qp_table_mask];
 	if (!qp || qp->cfg.qpn.v != pkt->hdr.dest_qpn.v)
 		return ROCE_RX_NO_QP;
 	if (info->operation == ROCE_OPERATION_CNP)
 		return ROCE_RX_CNP;
-	if (info->transport != ROCE_OPCODE_TRANSPORT_RC || qp->cfg.type != ROCE_QP_RC)
+	if (qp->cfg.type == ROCE_QP_UD)
+		return deliver_datagram(qp, pkt, info, now);
+	if (!is_transport_of(qp, info))
 		return ROCE_RX_WRONG_TRANSPORT;
-	if (info->is_response ? !accepts_responses(qp) : !accepts_requests(qp))
+	if (info->is_response ? !accepts_responses(qp)
+			      : !accepts_requests(qp) && qp->attr.state != ROCE_QP_SQE)
 		return ROCE_RX_WRONG_STATE;
 	if (!roce_gid_is_equal(pkt->src, &qp->attr.path.dgid) ||
 	    !roce_gid_is_equal(pkt->dst, &qp->attr.path.sgid))
 		return ROCE_RX_WRONG_ADDRESS;
 	if (!is_pkey_match(pkt->hdr.pkey, qp->attr.path.pkey))
 		return ROCE_RX_BAD_PKEY;
+	if (qp->cfg.type == ROCE_QP_UC)
+		return roce_uc_rx(qp, pkt, info, now);
 	return info->is_response ? roce_completer_rx(qp, pkt, info, now)
 				 : roce_responder_rx(qp, pkt, info, now);
 }

@@ -11,15 +11,23 @@
 
 #define MESSAGE_BYTES_MAX (UINT64_C(1) << 31)
 
+/* What each transport can carry (IBTA table of operations by service type). */
 static bool is_opcode_supported(const struct roce_qp *qp, uint8_t opcode)
 {
-	if (qp->cfg.type != ROCE_QP_RC)
-		return false;
 	switch (opcode) {
-	case ROCE_WR_RDMA_WRITE:
-	case ROCE_WR_RDMA_WRITE_WITH_IMM:
 	case ROCE_WR_SEND:
 	case ROCE_WR_SEND_WITH_IMM:
+		return qp->cfg.type != ROCE_QP_XRC_TGT;
+	case ROCE_WR_RDMA_WRITE:
+	case ROCE_WR_RDMA_WRITE_WITH_IMM:
+		return qp->cfg.type == ROCE_QP_UC || qp->cfg.type == ROCE_QP_RC ||
+		       qp->cfg.type == ROCE_QP_XRC_INI;
+	default:
+		break;
+	}
+	if (qp->cfg.type != ROCE_QP_RC && qp->cfg.type != ROCE_QP_XRC_INI)
+		return false;
+	switch (opcode) {
 	case ROCE_WR_SEND_WITH_INV:
 	case ROCE_WR_RDMA_READ:
 	case ROCE_WR_ATOMIC_CMP_AND_SWP:
@@ -49,6 +57,8 @@ static enum roce_post_result check_send(const struct roce_qp *qp, const struct r
 	if ((wr->flags & ROCE_SEND_INLINE) &&
 	    (roce_wr_is_read_or_atomic(wr->opcode) || length > qp->sq.max_inline))
 		return ROCE_POST_BAD_INLINE;
+	if (qp->cfg.type == ROCE_QP_UD && !wr->path)
+		return ROCE_POST_BAD_PATH;
 	if (length > MESSAGE_BYTES_MAX || (is_atomic && length < 8))
 		return ROCE_POST_BAD_LENGTH;
 	if (roce_send_queue_is_full(&qp->sq))
@@ -83,6 +93,12 @@ enum roce_post_result roce_post_send(struct roce_qp *qp, const struct roce_send_
 	wqe->compare_add = wr->compare_add;
 	wqe->swap = wr->swap;
 	wqe->length = length;
+	if (qp->cfg.type == ROCE_QP_UD) {
+		wqe->path = *wr->path;
+		wqe->remote_qpn = wr->remote_qpn;
+		wqe->remote_qkey = wr->remote_qkey;
+	}
+	wqe->remote_srqn = wr->remote_srqn;
 	wqe->rkey = (roce_key_t){wr->rkey};
 	wqe->imm_be = wr->imm_be;
 	wqe->inv_rkey = (roce_key_t){wr->imm_be};
@@ -103,7 +119,7 @@ enum roce_post_result roce_post_send(struct roce_qp *qp, const struct roce_send_
 			sge[i] = wr->sge[i];
 	}
 	qp->sq.posted++;
-	if (qp->attr.state == ROCE_QP_ERR) {
+	if (qp->attr.state == ROCE_QP_ERR || qp->attr.state == ROCE_QP_SQE) {
 		roce_qp_complete_send(qp, ROCE_WC_WR_FLUSH_ERR, now);
 		qp->sq.next = qp->sq.posted;
 	} else {
@@ -115,7 +131,7 @@ enum roce_post_result roce_post_send(struct roce_qp *qp, const struct roce_send_
 enum roce_post_result roce_post_recv(struct roce_qp *qp, uint64_t wr_id, const struct roce_sge *sge,
 				     uint32_t sge_count, roce_ns_t now)
 {
-	if (qp->attr.state == ROCE_QP_RESET)
+	if (qp->attr.state == ROCE_QP_RESET || qp->srq)
 		return ROCE_POST_BAD_STATE;
 	if (sge_count > qp->rq.max_sge)
 		return ROCE_POST_TOO_MANY_SGE;

@@ -26,7 +26,7 @@ bool roce_qp_init(struct roce_qp *qp, struct roce_transport *t, const struct roc
 {
 	if (*table_entry(t, cfg->qpn))
 		return false;
-	*qp = (struct roce_qp){.t = t, .cfg = *cfg};
+	*qp = (struct roce_qp){.t = t, .cfg = *cfg, .srq = cfg->srq};
 	roce_list_init(&qp->ready_link);
 	roce_list_init(&qp->wait_link);
 	roce_timer_init(&qp->timer);
@@ -155,19 +155,26 @@ void roce_qp_complete_recv(struct roce_qp *qp, const struct roce_cqe *cqe, bool 
 {
 	struct roce_cqe full = *cqe;
 
-	full.wr_id = roce_recv_queue_head(&qp->rq)->wr_id;
+	full.wr_id = roce_recv_release(qp);
 	full.qp = qp;
 	full.qp_num = qp->cfg.qpn.v;
-	qp->rq.head++;
-	push_cqe(qp, qp->cfg.recv_cq, &full, is_solicited);
+	if (!qp->srq)
+		qp->rq.head++;
+	push_cqe(qp, qp->srq && qp->srq->cq ? qp->srq->cq : qp->cfg.recv_cq, &full, is_solicited);
 }
 
-static void flush(struct roce_qp *qp, roce_ns_t now)
+static void flush_sends(struct roce_qp *qp, roce_ns_t now)
 {
 	while (qp->sq.completed != qp->sq.posted)
 		roce_qp_complete_send(qp, ROCE_WC_WR_FLUSH_ERR, now);
 	qp->sq.next = qp->sq.posted;
-	while (!roce_recv_queue_is_empty(&qp->rq))
+}
+
+/* WQEs of an SRQ stay there; only the one that was taken completes. */
+static void flush(struct roce_qp *qp, roce_ns_t now)
+{
+	flush_sends(qp, now);
+	while (roce_recv_is_in_hand(qp))
 		roce_qp_complete_recv(qp,
 				      &(struct roce_cqe){.status = ROCE_WC_WR_FLUSH_ERR,
 							 .opcode = ROCE_WC_RECV,
@@ -193,6 +200,15 @@ static void enter_error(struct roce_qp *qp, roce_ns_t now)
 	qp->resp.open = ROCE_RESP_OPEN_NONE;
 	leave_lists(qp);
 	flush(qp, now);
+	if (qp->cfg.srq)
+		roce_qp_event(qp, ROCE_EVENT_QP_LAST_WQE_REACHED);
+}
+
+/* A send of an unreliable QP failed: sending stops until the program brings it back to RTS. */
+static void enter_sqe(struct roce_qp *qp, roce_ns_t now)
+{
+	qp->attr.state = ROCE_QP_SQE;
+	flush_sends(qp, now);
 }
 
 void roce_qp_enter_error(struct roce_qp *qp, roce_ns_t now)
@@ -215,7 +231,10 @@ void roce_qp_fail_send(struct roce_qp *qp, enum roce_wc_status status, roce_ns_t
 		return;
 	if (qp->sq.completed != qp->sq.posted)
 		roce_qp_complete_send(qp, status, now);
-	roce_qp_enter_error(qp, now);
+	if (roce_qp_is_reliable(qp))
+		roce_qp_enter_error(qp, now);
+	else if (qp->attr.state != ROCE_QP_ERR)
+		enter_sqe(qp, now);
 }
 
 /* ---- modify ---- */
@@ -304,6 +323,7 @@ static void enter_reset(struct roce_qp *qp)
 	qp->attr = (struct roce_qp_attr){.state = ROCE_QP_RESET};
 	qp->peer = NULL;
 	qp->mtu = 0;
+	qp->is_held = false;
 	reset_roles(qp);
 }
 

@@ -14,6 +14,8 @@ enum roce_qp_type {
 	ROCE_QP_RC = 2,
 	ROCE_QP_UC = 3,
 	ROCE_QP_UD = 4,
+	ROCE_QP_XRC_INI = 9,  /* enum ibv_qp_type's XRC_SEND */
+	ROCE_QP_XRC_TGT = 10, /* XRC_RECV */
 };
 
 /* Values of enum ibv_qp_state. */
@@ -159,6 +161,8 @@ struct roce_qp_config {
 	struct roce_pd *pd;
 	struct roce_cq *send_cq;
 	struct roce_cq *recv_cq;
+	struct roce_srq *srq; /* receives come from here; NULL: own receive queue */
+	uint8_t port_mtu;     /* enum ibv_mtu: longest datagram of a UD QP */
 	uint32_t max_send_wr; /* granted values, powers of two where wq.h says so */
 	uint32_t max_recv_wr;
 	uint32_t max_send_sge;
@@ -166,7 +170,9 @@ struct roce_qp_config {
 	uint32_t max_inline;
 	void *sq_storage; /* roce_send_queue_bytes() */
 	void *rq_storage; /* roce_recv_queue_bytes() */
-	void *owner;	  /* the verbs object */
+	/* With an SRQ and for XRC targets: room for one WQE of the largest SRQ, 8-aligned. */
+	struct roce_recv_wqe *held_storage;
+	void *owner; /* the verbs object */
 };
 
 struct roce_qp {
@@ -179,6 +185,8 @@ struct roce_qp {
 	uint32_t mtu;		  /* bytes */
 	bool is_responder_first;  /* the responder was left without room in the last turn */
 	struct roce_peer *peer;
+	struct roce_srq *srq; /* source of the receive WQE in hand, or of the next one */
+	bool is_held;	      /* a WQE was taken from the SRQ: it is in held_storage */
 	struct roce_send_queue sq;
 	struct roce_recv_queue rq;
 	struct roce_requester req;
@@ -214,6 +222,11 @@ struct roce_send_wr {
 	uint32_t rkey;
 	uint64_t compare_add;
 	uint64_t swap;
+	/* UD: the address handle and where it leads. */
+	const struct roce_path *path;
+	uint32_t remote_qpn;
+	uint32_t remote_qkey;
+	uint32_t remote_srqn; /* XRC */
 };
 
 enum roce_post_result {
@@ -223,6 +236,7 @@ enum roce_post_result {
 	ROCE_POST_BAD_OPCODE,	/* EINVAL */
 	ROCE_POST_TOO_MANY_SGE, /* EINVAL */
 	ROCE_POST_BAD_INLINE,	/* EINVAL: inline too long, or not allowed for this opcode */
+	ROCE_POST_BAD_PATH,	/* EINVAL: UD without an address handle */
 	ROCE_POST_BAD_LENGTH,	/* EINVAL: above 2^31, or an atomic whose SGEs are not 8 bytes */
 };
 

@@ -12,6 +12,8 @@
 #include "base/assert.h"
 #include "transport/segment.h"
 
+#define QKEY_PRIVILEGED 0x80000000u
+
 enum step {
 	STEP_SENT,
 	STEP_STOP, /* an obstacle; the QP is woken when it is gone */
@@ -143,9 +145,12 @@ static bool start_wqe(struct roce_qp *qp, struct roce_send_wqe *wqe)
 		return false;
 	if (!is_memory_ok(qp, wqe))
 		wqe->status = ROCE_WC_LOC_PROT_ERR;
+	else if (qp->cfg.type == ROCE_QP_UD &&
+		 wqe->length > 1u << roce_segment_shift(qp->cfg.port_mtu))
+		wqe->status = ROCE_WC_LOC_LEN_ERR;
 	else if (roce_wr_is_read_or_atomic(wqe->opcode) && qp->attr.max_rd_atomic == 0)
 		wqe->status = ROCE_WC_LOC_QP_OP_ERR;
-	if (!is_atomic(wqe->opcode))
+	if (!is_atomic(wqe->opcode) && qp->cfg.type != ROCE_QP_UD)
 		packets = roce_segment_count(wqe->length, shift_of(qp));
 	wqe->first_psn = qp->req.next_psn;
 	wqe->last_psn = roce_psn_add(wqe->first_psn, packets - 1);
@@ -182,7 +187,9 @@ static bool is_write(uint8_t opcode)
 
 static void start_packet(struct roce_qp *qp, struct roce_tx_pkt *pkt, enum roce_op op)
 {
-	roce_qp_fill_headers(qp, &pkt->hdr, roce_opcode_make(op), qp->req.next_psn);
+	roce_qp_fill_headers(qp, &pkt->hdr,
+			     (roce_opcode_t){(uint8_t)(op + roce_qp_opcode_base(qp))},
+			     qp->req.next_psn);
 	pkt->payload = (struct roce_payload){0};
 	pkt->path = &qp->attr.path;
 	pkt->qp = qp;
@@ -201,7 +208,81 @@ static void advance(struct roce_qp *qp, const struct roce_send_wqe *wqe, uint32_
 		req->max_psn = req->next_psn;
 	if (roce_psn_is_equal(req->next_psn, roce_psn_add(wqe->last_psn, 1)))
 		qp->sq.next++;
-	roce_retransmit_arm(qp, now);
+	if (roce_qp_is_reliable(qp))
+		roce_retransmit_arm(qp, now);
+}
+
+/* UC and UD complete when the last packet is handed out: nobody will answer. */
+static void complete_unreliable(struct roce_qp *qp, roce_ns_t now)
+{
+	qp->req.una = qp->req.next_psn;
+	if (qp->sq.completed != qp->sq.next)
+		roce_qp_complete_send(qp, ROCE_WC_SUCCESS, now);
+}
+
+static void attach_payload(struct roce_send_wqe *wqe, struct roce_tx_pkt *pkt, uint64_t offset,
+			   uint32_t bytes)
+{
+	pkt->hdr.pad_count = (uint8_t)(-bytes & 3);
+	pkt->hdr.imm_be = wqe->imm_be;
+	pkt->payload.length = bytes;
+	pkt->payload.offset = offset;
+	if (wqe->is_inline) {
+		pkt->payload.data = roce_send_wqe_inline(wqe) + offset;
+	} else {
+		pkt->payload.sge = roce_send_wqe_sges(wqe);
+		pkt->payload.sge_count = wqe->sge_count;
+	}
+}
+
+/* UD: the message is the packet. A Q_Key with its top bit set is privileged: the QP's own is sent
+ * in its place, so that no program can forge one (IBTA 10.2.5). */
+static enum step send_datagram(struct roce_qp *qp, struct roce_send_wqe *wqe,
+			       struct roce_tx_pkt *pkt, roce_ns_t now)
+{
+	bool has_imm = wqe->opcode == ROCE_WR_SEND_WITH_IMM;
+
+	start_packet(qp, pkt, has_imm ? ROCE_RC_SEND_ONLY_IMM : ROCE_RC_SEND_ONLY);
+	pkt->path = &wqe->path;
+	pkt->hdr.pkey = wqe->path.pkey;
+	pkt->hdr.dest_qpn = (roce_qpn_t){wqe->remote_qpn};
+	pkt->hdr.src_qpn = qp->cfg.qpn;
+	pkt->hdr.qkey = wqe->remote_qkey & QKEY_PRIVILEGED ? qp->attr.qkey : wqe->remote_qkey;
+	pkt->hdr.solicited = (wqe->flags & ROCE_SEND_SOLICITED) != 0;
+	attach_payload(wqe, pkt, 0, (uint32_t)wqe->length);
+	advance(qp, wqe, 1, now);
+	complete_unreliable(qp, now);
+	return STEP_SENT;
+}
+
+/* What SEND and WRITE packets have in common, reliable or not. */
+static void build_segment(struct roce_qp *qp, struct roce_send_wqe *wqe, struct roce_tx_pkt *pkt,
+			  uint32_t index, uint32_t bytes)
+{
+	bool is_first = index == 0;
+	bool is_last = roce_psn_is_equal(qp->req.next_psn, wqe->last_psn);
+
+	start_packet(qp, pkt,
+		     is_write(wqe->opcode) ? write_opcode(wqe->opcode, is_first, is_last)
+					   : send_opcode(wqe->opcode, is_first, is_last));
+	pkt->hdr.va = wqe->remote_addr;
+	pkt->hdr.rkey = wqe->rkey;
+	pkt->hdr.dma_len = (uint32_t)wqe->length;
+	pkt->hdr.inv_rkey = wqe->inv_rkey;
+	pkt->hdr.xrc_srqn = wqe->remote_srqn;
+	pkt->hdr.solicited = is_last && (wqe->flags & ROCE_SEND_SOLICITED);
+	attach_payload(wqe, pkt, (uint64_t)index << shift_of(qp), bytes);
+}
+
+static enum step send_unreliable_segment(struct roce_qp *qp, struct roce_send_wqe *wqe,
+					 struct roce_tx_pkt *pkt, roce_ns_t now)
+{
+	uint32_t index = (qp->req.next_psn.v - wqe->first_psn.v) & ROCE_PSN_MASK;
+
+	build_segment(qp, wqe, pkt, index, roce_segment_bytes(wqe->length, shift_of(qp), index));
+	advance(qp, wqe, 1, now);
+	complete_unreliable(qp, now);
+	return STEP_SENT;
 }
 
 /* SEND and WRITE: one packet, charged to the peer's window. */
@@ -214,34 +295,14 @@ static enum step send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe,
 	uint32_t index = (req->next_psn.v - wqe->first_psn.v) & ROCE_PSN_MASK;
 	uint32_t bytes = roce_segment_bytes(wqe->length, shift, index);
 	uint32_t cost = bytes + ROCE_WINDOW_PACKET_COST;
-	bool is_first = index == 0;
 	bool is_last = roce_psn_is_equal(req->next_psn, wqe->last_psn);
-	enum roce_op op;
 
 	if (!roce_window_has_room(window, cost)) {
 		roce_count(qp->t, ROCE_STAT_WINDOW_BLOCKED);
 		wait_on(qp, &qp->peer->waiters);
 		return STEP_STOP;
 	}
-	op = is_write(wqe->opcode) ? write_opcode(wqe->opcode, is_first, is_last)
-				   : send_opcode(wqe->opcode, is_first, is_last);
-	start_packet(qp, pkt, op);
-	pkt->hdr.pad_count = (uint8_t)(-bytes & 3);
-	pkt->hdr.va = wqe->remote_addr;
-	pkt->hdr.rkey = wqe->rkey;
-	pkt->hdr.dma_len = (uint32_t)wqe->length;
-	pkt->hdr.imm_be = wqe->imm_be;
-	pkt->hdr.inv_rkey = wqe->inv_rkey;
-	pkt->hdr.solicited = is_last && (wqe->flags & ROCE_SEND_SOLICITED);
-	pkt->payload.length = bytes;
-	pkt->payload.offset = (uint64_t)index << shift;
-	if (wqe->is_inline) {
-		pkt->payload.data = roce_send_wqe_inline(wqe) + pkt->payload.offset;
-	} else {
-		pkt->payload.sge = roce_send_wqe_sges(wqe);
-		pkt->payload.sge_count = wqe->sge_count;
-	}
-
+	build_segment(qp, wqe, pkt, index, bytes);
 	roce_window_on_send(window, cost);
 	req->inflight += cost;
 	/* An ACK is asked for wherever the requester may have to stop and wait. */
@@ -277,6 +338,7 @@ static enum step send_read(struct roce_qp *qp, struct roce_send_wqe *wqe, struct
 	pkt->hdr.va = wqe->remote_addr + offset;
 	pkt->hdr.rkey = wqe->rkey;
 	pkt->hdr.dma_len = cost - packets * ROCE_WINDOW_PACKET_COST;
+	pkt->hdr.xrc_srqn = wqe->remote_srqn;
 
 	t->read_inflight += cost;
 	qp->req.read_inflight += cost;
@@ -299,6 +361,7 @@ static enum step send_atomic(struct roce_qp *qp, struct roce_send_wqe *wqe, stru
 	pkt->hdr.rkey = wqe->rkey;
 	pkt->hdr.swap_add = is_swap ? wqe->swap : wqe->compare_add;
 	pkt->hdr.compare = is_swap ? wqe->compare_add : 0;
+	pkt->hdr.xrc_srqn = wqe->remote_srqn;
 	qp->req.rd_outstanding++;
 	qp->req.since_ack_req = 0;
 	advance(qp, wqe, 1, now);
@@ -335,6 +398,10 @@ static enum step send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_
 			roce_qp_fail_send(qp, (enum roce_wc_status)wqe->status, now);
 		return STEP_STOP;
 	}
+	if (qp->cfg.type == ROCE_QP_UD)
+		return send_datagram(qp, wqe, pkt, now);
+	if (qp->cfg.type == ROCE_QP_UC)
+		return send_unreliable_segment(qp, wqe, pkt, now);
 	switch ((enum roce_wr_opcode)wqe->opcode) {
 	case ROCE_WR_RDMA_READ:
 		return send_read(qp, wqe, pkt, now);
@@ -371,7 +438,7 @@ size_t roce_requester_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t ma
 		n++;
 	/* The budget ended it: there may be more. */
 	*out_more = n == max;
-	if (n && n == max)
+	if (n && n == max && roce_qp_is_reliable(qp))
 		ask_at_end_of_turn(qp, &pkts[n - 1]);
 	announce_drained(qp);
 	return n;

@@ -13,7 +13,6 @@
 #include "base/assert.h"
 #include "transport/segment.h"
 #include "wire/aeth.h"
-#include "wq/sge.h"
 
 #define MSN_MASK	  0xffffffu
 #define MESSAGE_BYTES_MAX (UINT32_C(1) << 31)
@@ -72,7 +71,7 @@ static enum roce_verdict refuse(struct request *rq, enum roce_nak code,
 	struct roce_qp *qp = rq->qp;
 
 	owe_nak(qp, roce_aeth_nak(code), rq->pkt->hdr.psn);
-	if (recv_status != ROCE_WC_SUCCESS && !roce_recv_queue_is_empty(&qp->rq))
+	if (recv_status != ROCE_WC_SUCCESS && roce_recv_is_in_hand(qp))
 		roce_qp_complete_recv(qp,
 				      &(struct roce_cqe){.status = (uint8_t)recv_status,
 							 .opcode = ROCE_WC_RECV,
@@ -236,7 +235,7 @@ static enum roce_verdict check_recv_wqe(struct request *rq)
 {
 	struct roce_qp *qp = rq->qp;
 
-	if (!rq->info->consumes_recv || !roce_recv_queue_is_empty(&qp->rq))
+	if (!rq->info->consumes_recv || roce_recv_take(qp))
 		return ROCE_RX_ACCEPTED;
 	owe_nak(qp, roce_aeth_syndrome(ROCE_AETH_RNR_NAK, qp->attr.min_rnr_timer),
 		rq->pkt->hdr.psn);
@@ -245,11 +244,28 @@ static enum roce_verdict check_recv_wqe(struct request *rq)
 	return ROCE_RX_RNR;
 }
 
+/* XRC: each message names the shared queue that it draws from. */
+static enum roce_verdict check_srq(struct request *rq)
+{
+	struct roce_qp *qp = rq->qp;
+	const struct roce_transport_ops *ops = qp->t->cfg.ops;
+	struct roce_srq *srq;
+
+	if (qp->cfg.type != ROCE_QP_XRC_TGT || !rq->info->consumes_recv || qp->is_held)
+		return ROCE_RX_ACCEPTED;
+	srq = ops->find_xrc_srq ? ops->find_xrc_srq(qp->t->cfg.ctx, qp, rq->pkt->hdr.xrc_srqn)
+				: NULL;
+	if (!srq)
+		return refuse_invalid(rq, ROCE_RX_NO_SRQ);
+	qp->srq = srq;
+	return ROCE_RX_ACCEPTED;
+}
+
 typedef enum roce_verdict (*request_check)(struct request *rq);
 
 static const request_check checks[] = {
-	check_op_sequence, check_op_allowed, check_length,
-	check_rd_atomic,   check_rkey,	     check_recv_wqe,
+	check_op_sequence, check_op_allowed, check_length,   check_rd_atomic,
+	check_rkey,	   check_srq,	     check_recv_wqe,
 };
 
 /* ---- execution ---- */
@@ -265,35 +281,16 @@ static int copy(const struct roce_qp *qp, uint64_t to, const void *from, uint32_
 static enum roce_verdict place_send(struct request *rq)
 {
 	struct roce_qp *qp = rq->qp;
-	struct roce_recv_wqe *wqe = roce_recv_queue_head(&qp->rq);
-	const uint8_t *data = rq->pkt->payload;
-	uint32_t left = rq->pkt->payload_len;
-	struct roce_sge_cursor c;
+	enum roce_wc_status status = roce_recv_place(qp, qp->resp.received, rq->pkt->payload,
+						     rq->pkt->payload_len);
 
-	if (qp->resp.received + left > wqe->length)
-		return refuse(rq, ROCE_NAK_INVALID_REQUEST, ROCE_WC_LOC_LEN_ERR,
-			      ROCE_EVENT_QP_REQ_ERR, ROCE_RX_RECV_TOO_SMALL);
-	c = roce_sge_seek(wqe->sge, wqe->sge_count, qp->resp.received);
-	while (left) {
-		const struct roce_sge *sge = &wqe->sge[c.index];
-		uint32_t part = sge->length - c.skip;
-		uint64_t ptr;
-
-		if (part > left)
-			part = left;
-		if (part && (roce_mem_check_local(&qp->t->keys, qp->cfg.pd, (roce_key_t){sge->lkey},
-						  sge->addr + c.skip, part, ROCE_ACCESS_LOCAL_WRITE,
-						  &ptr) != ROCE_MEM_OK ||
-			     copy(qp, ptr, data, part)))
-			return refuse(rq, ROCE_NAK_REMOTE_OPERATIONAL, ROCE_WC_LOC_PROT_ERR,
-				      ROCE_EVENT_QP_FATAL, ROCE_RX_RECV_BAD_SGE);
-		if (data)
-			data += part;
-		left -= part;
-		c.index++;
-		c.skip = 0;
-	}
-	return ROCE_RX_ACCEPTED;
+	if (status == ROCE_WC_SUCCESS)
+		return ROCE_RX_ACCEPTED;
+	if (status == ROCE_WC_LOC_LEN_ERR)
+		return refuse(rq, ROCE_NAK_INVALID_REQUEST, status, ROCE_EVENT_QP_REQ_ERR,
+			      ROCE_RX_RECV_TOO_SMALL);
+	return refuse(rq, ROCE_NAK_REMOTE_OPERATIONAL, status, ROCE_EVENT_QP_FATAL,
+		      ROCE_RX_RECV_BAD_SGE);
 }
 
 /* SEND with invalidate: the key must name something of this PD that may be invalidated. */
@@ -624,7 +621,8 @@ bool roce_responder_has_output(const struct roce_qp *qp)
 static void start_response(struct roce_qp *qp, struct roce_tx_pkt *pkt, enum roce_op op,
 			   roce_psn_t psn, uint8_t syndrome, uint32_t msn)
 {
-	roce_qp_fill_headers(qp, &pkt->hdr, roce_opcode_make(op), psn);
+	roce_qp_fill_headers(qp, &pkt->hdr,
+			     (roce_opcode_t){(uint8_t)(op + roce_qp_opcode_base(qp))}, psn);
 	pkt->hdr.syndrome = syndrome;
 	pkt->hdr.msn = msn;
 	pkt->payload = (struct roce_payload){0};

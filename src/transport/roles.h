@@ -36,7 +36,8 @@ static inline bool roce_wr_is_read_or_atomic(uint8_t opcode)
 
 /* Writes the CQE of the oldest send WQE, if it is due one, and moves on to the next. */
 void roce_qp_complete_send(struct roce_qp *qp, enum roce_wc_status status, roce_ns_t now);
-/* The oldest send WQE fails with `status`; the QP goes to ERR and the rest is flushed. */
+/* The oldest send WQE fails with `status` and the rest is flushed; RC goes to ERR, UC and UD to
+ * SQE, where receiving goes on. */
 void roce_qp_fail_send(struct roce_qp *qp, enum roce_wc_status status, roce_ns_t now);
 /* Writes the CQE of the receive WQE at the head and takes it off. */
 void roce_qp_complete_recv(struct roce_qp *qp, const struct roce_cqe *cqe, bool is_solicited);
@@ -45,9 +46,47 @@ void roce_qp_complete_recv(struct roce_qp *qp, const struct roce_cqe *cqe, bool 
 void roce_qp_error_by_responder(struct roce_qp *qp, roce_ns_t now);
 void roce_qp_event(struct roce_qp *qp, enum roce_async_event event);
 
+/* Opcode bits of the QP's transport: added to the RC opcode of the same operation. */
+static inline uint8_t roce_qp_opcode_base(const struct roce_qp *qp)
+{
+	switch ((enum roce_qp_type)qp->cfg.type) {
+	case ROCE_QP_RC:
+		return ROCE_OPCODE_TRANSPORT_RC;
+	case ROCE_QP_UC:
+		return ROCE_OPCODE_TRANSPORT_UC;
+	case ROCE_QP_UD:
+		return ROCE_OPCODE_TRANSPORT_UD;
+	case ROCE_QP_XRC_INI:
+	case ROCE_QP_XRC_TGT:
+		return ROCE_OPCODE_TRANSPORT_XRC;
+	}
+	return ROCE_OPCODE_TRANSPORT_RC;
+}
+
+/* RC and XRC acknowledge; UC and UD do not. */
+static inline bool roce_qp_is_reliable(const struct roce_qp *qp)
+{
+	return qp->cfg.type != ROCE_QP_UC && qp->cfg.type != ROCE_QP_UD;
+}
+
 /* Common part of every packet that this QP sends. */
 void roce_qp_fill_headers(const struct roce_qp *qp, struct roce_headers *hdr, roce_opcode_t opcode,
 			  roce_psn_t psn);
+
+/* ---- recv.c ---- */
+
+bool roce_recv_is_available(const struct roce_qp *qp);
+/* Is a WQE in hand, so that it can complete? */
+bool roce_recv_is_in_hand(const struct roce_qp *qp);
+/* The WQE in hand, taken from the shared queue if need be; NULL when there is none. */
+struct roce_recv_wqe *roce_recv_take(struct roce_qp *qp);
+/* Takes the WQE in hand off an SRQ's hold and tells its wr_id; the own queue's head is moved on by
+ * roce_qp_complete_recv(). */
+uint64_t roce_recv_release(struct roce_qp *qp);
+/* Stores bytes at an offset of the WQE in hand: SUCCESS, LOC_LEN_ERR (does not fit), LOC_PROT_ERR.
+ */
+enum roce_wc_status roce_recv_place(struct roce_qp *qp, uint64_t offset, const uint8_t *data,
+				    uint32_t length);
 
 /* ---- requester.c ---- */
 
@@ -79,6 +118,13 @@ size_t roce_responder_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t ma
 bool roce_responder_has_output(const struct roce_qp *qp);
 /* The memory of a READ response is gone. */
 void roce_responder_read_fault(struct roce_qp *qp, roce_psn_t psn, roce_ns_t now);
+
+/* ---- uc.c, ud.c: the unreliable responders; nothing is ever answered ---- */
+
+enum roce_verdict roce_uc_rx(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
+			     const struct roce_opcode_info *info, roce_ns_t now);
+enum roce_verdict roce_ud_rx(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
+			     const struct roce_opcode_info *info, roce_ns_t now);
 
 /* ---- resp_resource.c ---- */
 

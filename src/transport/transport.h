@@ -21,6 +21,7 @@
 
 struct roce_qp;
 struct roce_cq;
+struct roce_srq;
 
 /* Values of enum ibv_event_type. */
 enum roce_async_event {
@@ -30,6 +31,7 @@ enum roce_async_event {
 	ROCE_EVENT_QP_ACCESS_ERR = 3,
 	ROCE_EVENT_COMM_EST = 4,
 	ROCE_EVENT_SQ_DRAINED = 5,
+	ROCE_EVENT_QP_LAST_WQE_REACHED = 16,
 };
 
 /* What the transport tells its owner; called from inside the calls above, must not re-enter. */
@@ -37,6 +39,8 @@ struct roce_transport_ops {
 	/* qp or cq is NULL as the event demands */
 	void (*async_event)(void *ctx, enum roce_async_event event, struct roce_qp *qp,
 			    struct roce_cq *cq);
+	/* The XRC SRQ of this number in the domain of an XRC target, or NULL. May be absent. */
+	struct roce_srq *(*find_xrc_srq)(void *ctx, const struct roce_qp *qp, uint32_t srqn);
 };
 
 struct roce_transport_config {
@@ -72,11 +76,25 @@ struct roce_transport {
 	struct roce_key_table keys;
 	struct roce_list ready; /* QPs with something to send */
 	struct roce_list peers;
+	struct roce_list groups;       /* multicast attachments */
 	struct roce_list read_waiters; /* QPs that wait for read_inflight to fall */
 	uint32_t read_inflight;
 	struct roce_timer_heap timers; /* items: storage from the owner, one place for each QP */
 	uint32_t qp_count;
 };
+
+/* A UD QP that wants the packets of a multicast group. Storage belongs to the owner. */
+struct roce_group_member {
+	struct roce_list link; /* t->groups */
+	struct roce_gid mgid;
+	struct roce_qp *qp;
+};
+
+void roce_group_attach(struct roce_transport *t, struct roce_group_member *member,
+		       const struct roce_gid *mgid, struct roce_qp *qp);
+void roce_group_detach(struct roce_group_member *member);
+struct roce_group_member *roce_group_find(struct roce_transport *t, const struct roce_gid *mgid,
+					  const struct roce_qp *qp);
 
 void roce_transport_init(struct roce_transport *t, const struct roce_transport_config *cfg);
 

@@ -192,6 +192,8 @@ int roce_verbs_qp_refuse_post(const struct roce_verbs_qp *vqp, const char *call,
 		return -roce_refuse(EINVAL,
 				    "%s: QP 0x%06x: inline data above %u bytes, or with opcode %u",
 				    call, qpn, cfg->max_inline, opcode);
+	case ROCE_POST_BAD_PATH:
+		return -roce_refuse(EINVAL, "%s: QP 0x%06x: no address handle", call, qpn);
 	case ROCE_POST_BAD_LENGTH:
 		return -roce_refuse(EINVAL,
 				    "%s: QP 0x%06x: message above 2^31 bytes, or atomic without 8 "

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct roce_pd;
+
 /* Values of enum ibv_wr_opcode. */
 enum roce_wr_opcode {
 	ROCE_WR_RDMA_WRITE = 0,
@@ -87,10 +89,13 @@ struct roce_send_wqe {
 	uint64_t swap;
 	uint64_t length; /* bytes of the message */
 	roce_key_t rkey;
-	uint32_t imm_be;     /* immediate in network order */
-	roce_key_t inv_rkey; /* SEND with invalidate */
-	uint8_t opcode;	     /* enum roce_wr_opcode */
-	uint8_t flags;	     /* enum roce_send_flags */
+	uint32_t imm_be;      /* immediate in network order */
+	roce_key_t inv_rkey;  /* SEND with invalidate */
+	uint32_t remote_qpn;  /* UD */
+	uint32_t remote_qkey; /* UD */
+	uint32_t remote_srqn; /* XRC */
+	uint8_t opcode;	      /* enum roce_wr_opcode */
+	uint8_t flags;	      /* enum roce_send_flags */
 	uint8_t is_inline;
 	uint8_t is_signaled; /* SIGNALED flag or sq_sig_all */
 
@@ -102,7 +107,8 @@ struct roce_send_wqe {
 	roce_psn_t first_psn; /* valid once started */
 	roce_psn_t last_psn;
 	uint32_t sge_count;
-	/* sge_count pieces, or `length` inline bytes, follow here */
+	struct roce_path path; /* UD: a copy, the address handle may go before the WQE */
+			       /* sge_count pieces, or `length` inline bytes, follow here */
 };
 
 struct roce_send_queue {
@@ -183,6 +189,32 @@ static inline struct roce_recv_wqe *roce_recv_queue_head(const struct roce_recv_
 	return (struct roce_recv_wqe *)(void *)(rq->storage +
 						(size_t)(rq->head & (rq->depth - 1)) * rq->stride);
 }
+
+/* ---- shared receive queue ---- */
+
+/* Receive WQEs that several QPs draw from; first come, first served. */
+struct roce_srq {
+	struct roce_recv_queue rq;
+	struct roce_pd *pd; /* its SGEs belong to this domain, whatever the QP's is */
+	struct roce_cq *cq; /* XRC: where its completions go; NULL: the QP's receive CQ */
+	uint32_t limit;	    /* on_limit once when fewer are left; 0: not armed */
+	void (*on_limit)(struct roce_srq *srq);
+	void *owner; /* the verbs object */
+};
+
+void roce_srq_init(struct roce_srq *srq, void *storage, uint32_t depth, uint32_t max_sge,
+		   struct roce_pd *pd, void (*on_limit)(struct roce_srq *), void *owner);
+
+static inline uint32_t roce_srq_count(const struct roce_srq *srq)
+{
+	return srq->rq.posted - srq->rq.head;
+}
+
+/* Copies the oldest WQE to `out` (room for max_sge pieces) and takes it off; false when empty. */
+bool roce_srq_take(struct roce_srq *srq, struct roce_recv_wqe *out);
+
+/* Continues in storage of another depth; WQEs stay in order. The new depth must hold them. */
+void roce_srq_resize(struct roce_srq *srq, void *storage, uint32_t depth);
 
 /* ---- completion queue ---- */
 

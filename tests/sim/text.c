@@ -168,6 +168,8 @@ const char *sim_text_event(enum roce_async_event event)
 		return "QP_ACCESS_ERR";
 	case ROCE_EVENT_COMM_EST:
 		return "COMM_EST";
+	case ROCE_EVENT_QP_LAST_WQE_REACHED:
+		return "LAST_WQE_REACHED";
 	case ROCE_EVENT_SQ_DRAINED:
 		return "SQ_DRAINED";
 	}
