@@ -85,8 +85,11 @@ static bool is_pkey_match(uint16_t a, uint16_t b)
 	       ((a | b) & PKEY_FULL);
 }
 
+/* In SQE, a state of UC and UD only, receiving goes on. */
 static bool accepts_requests(const struct roce_qp *qp)
 {
+	if (qp->attr.state == ROCE_QP_SQE)
+		return !roce_qp_is_reliable(qp);
 	return qp->attr.state == ROCE_QP_RTR || qp->attr.state == ROCE_QP_RTS ||
 	       qp->attr.state == ROCE_QP_SQD;
 }
@@ -112,7 +115,7 @@ static enum roce_verdict deliver_datagram(struct roce_qp *qp, const struct roce_
 {
 	if (info->transport != ROCE_OPCODE_TRANSPORT_UD)
 		return ROCE_RX_WRONG_TRANSPORT;
-	if (!accepts_requests(qp) && qp->attr.state != ROCE_QP_SQE)
+	if (!accepts_requests(qp))
 		return ROCE_RX_WRONG_STATE;
 	if (!is_pkey_match(pkt->hdr.pkey, PKEY_DEFAULT))
 		return ROCE_RX_BAD_PKEY;
@@ -154,8 +157,7 @@ static enum roce_verdict deliver(struct roce_transport *t, const struct roce_rx_
 		return deliver_datagram(qp, pkt, info, now);
 	if (!is_transport_of(qp, info))
 		return ROCE_RX_WRONG_TRANSPORT;
-	if (info->is_response ? !accepts_responses(qp)
-			      : !accepts_requests(qp) && qp->attr.state != ROCE_QP_SQE)
+	if (info->is_response ? !accepts_responses(qp) : !accepts_requests(qp))
 		return ROCE_RX_WRONG_STATE;
 	if (!roce_gid_is_equal(pkt->src, &qp->attr.path.dgid) ||
 	    !roce_gid_is_equal(pkt->dst, &qp->attr.path.sgid))
