@@ -33,4 +33,10 @@ static inline bool roce_gid_is_zero(const struct roce_gid *g)
 	return roce_gid_is_equal(g, &zero);
 }
 
+/* An IPv6 group, or 224.0.0.0/4 as a mapped address. */
+static inline bool roce_gid_is_multicast(const struct roce_gid *g)
+{
+	return g->raw[0] == 0xff || (roce_gid_is_v4(g) && (g->raw[12] & 0xf0) == 0xe0);
+}
+
 #endif

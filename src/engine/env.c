@@ -133,6 +133,18 @@ fail:
 	return err;
 }
 
+/* The thread waits on the new descriptor of an address or group, too. */
+static int add_socket_of(struct roce_engine *e, const struct roce_gid *gid)
+{
+	for (uint32_t i = 0; i < e->queue.address_count; i++) {
+		struct roce_queue_address *a = &e->queue.addresses[i];
+
+		if (a->use_count && roce_gid_is_equal(&a->gid, gid))
+			return roce_progress_add_socket(&e->progress, a->io->fd);
+	}
+	return -ENOENT;
+}
+
 static int env_open_address(void *ctx, const struct roce_gid *sgid)
 {
 	struct roce_engine *e = ctx;
@@ -148,16 +160,10 @@ static int env_open_address(void *ctx, const struct roce_gid *sgid)
 		engine_complain("%s: %s", e->counters->device_name, text);
 		return err;
 	}
-	for (uint32_t i = 0; is_new && i < e->queue.address_count; i++) {
-		struct roce_queue_address *a = &e->queue.addresses[i];
-
-		if (!a->use_count || !roce_gid_is_equal(&a->gid, sgid))
-			continue;
-		err = roce_progress_add_socket(&e->progress, a->io->fd);
-		if (err)
-			roce_queue_close_address(&e->queue, sgid);
-		break;
-	}
+	if (is_new)
+		err = add_socket_of(e, sgid);
+	if (err)
+		roce_queue_close_address(&e->queue, sgid);
 	return err;
 }
 
@@ -171,6 +177,35 @@ static void env_close_address(void *ctx, const struct roce_gid *sgid)
 	if (roce_tx_is_pending(&e->device.transport))
 		(void)roce_queue_tx(&e->queue, roce_clock_now());
 	roce_queue_close_address(&e->queue, sgid);
+}
+
+static int env_join_group(void *ctx, const struct roce_gid *mgid)
+{
+	struct roce_engine *e = ctx;
+	char text[ROCE_LEASE_ERROR_MAX] = "";
+	bool is_new;
+	int err;
+
+	if (e->is_abandoned || !e->lease)
+		return -ENOTCONN;
+	err = roce_queue_join_group(&e->queue, mgid, &is_new, text);
+	if (err) {
+		engine_complain("%s: %s", e->counters->device_name, text);
+		return err;
+	}
+	if (is_new)
+		err = add_socket_of(e, mgid);
+	if (err)
+		roce_queue_leave_group(&e->queue, mgid);
+	return err;
+}
+
+static void env_leave_group(void *ctx, const struct roce_gid *mgid)
+{
+	struct roce_engine *e = ctx;
+
+	if (!e->is_abandoned)
+		roce_queue_leave_group(&e->queue, mgid);
 }
 
 /* ---- facts ---- */
@@ -239,6 +274,8 @@ const struct roce_device_env engine_env = {
 	.acquire_slot = env_acquire_slot,
 	.open_address = env_open_address,
 	.close_address = env_close_address,
+	.join_group = env_join_group,
+	.leave_group = env_leave_group,
 	.query_port = env_query_port,
 	.query_gid = env_query_gid,
 };

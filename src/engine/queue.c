@@ -3,6 +3,8 @@
  */
 #include "engine/queue.h"
 
+#include "engine/group.h"
+
 #include "pktio/udp/udp.h"
 
 #include <errno.h>
@@ -112,6 +114,12 @@ static void drop_address(struct roce_queue_address *a, bool closes_fd)
 	*a = (struct roce_queue_address){0};
 }
 
+static void trim_places(struct roce_queue *q)
+{
+	while (q->address_count && !q->addresses[q->address_count - 1].use_count)
+		q->address_count--;
+}
+
 void roce_queue_close_address(struct roce_queue *q, const struct roce_gid *gid)
 {
 	struct roce_queue_address *a = find_address(q, gid);
@@ -120,8 +128,61 @@ void roce_queue_close_address(struct roce_queue *q, const struct roce_gid *gid)
 		return;
 	drop_address(a, true);
 	roce_lease_close_address(q->lease, gid, q->ifindex);
-	while (q->address_count && !q->addresses[q->address_count - 1].use_count)
-		q->address_count--;
+	trim_places(q);
+}
+
+/* Two processes may join the same group: each has a socket of its own, and a copy of each packet.
+ */
+int roce_queue_join_group(struct roce_queue *q, const struct roce_gid *mgid, bool *out_is_new,
+			  char *err)
+{
+	struct roce_queue_address *a = find_address(q, mgid);
+	int result;
+	int fd;
+
+	*out_is_new = false;
+	if (a) {
+		a->use_count++;
+		return 0;
+	}
+	a = q->group_count < ROCE_QUEUE_GROUPS_MAX ? take_place(q) : NULL;
+	if (!a) {
+		snprintf(err, ROCE_LEASE_ERROR_MAX, "more than %u multicast groups at once",
+			 ROCE_QUEUE_GROUPS_MAX);
+		return -ENOMEM;
+	}
+	result = roce_group_socket(mgid, q->ifindex, &fd);
+	if (result) {
+		snprintf(err, ROCE_LEASE_ERROR_MAX, "cannot join the multicast group: %s",
+			 strerror(-result));
+		return result;
+	}
+	a->senders = calloc(ROCE_QUEUE_SENDERS, sizeof(*a->senders));
+	if (!a->senders || open_io(q, mgid, fd, &a->io)) {
+		if (!a->senders)
+			close(fd);
+		free(a->senders);
+		a->senders = NULL;
+		snprintf(err, ROCE_LEASE_ERROR_MAX, "out of memory");
+		return -ENOMEM;
+	}
+	a->gid = *mgid;
+	a->use_count = 1;
+	a->is_group = true;
+	q->group_count++;
+	*out_is_new = true;
+	return 0;
+}
+
+void roce_queue_leave_group(struct roce_queue *q, const struct roce_gid *mgid)
+{
+	struct roce_queue_address *a = find_address(q, mgid);
+
+	if (!a || --a->use_count)
+		return;
+	drop_address(a, true);
+	q->group_count--;
+	trim_places(q);
 }
 
 void roce_queue_abandon(struct roce_queue *q, bool are_sockets_closed)
@@ -130,7 +191,7 @@ void roce_queue_abandon(struct roce_queue *q, bool are_sockets_closed)
 		struct roce_queue_address *a = &q->addresses[i];
 
 		if (a->use_count)
-			drop_address(a, !are_sockets_closed);
+			drop_address(a, a->is_group || !are_sockets_closed);
 	}
 	q->address_count = 0;
 }
@@ -140,11 +201,13 @@ void roce_queue_fini(struct roce_queue *q)
 	for (uint32_t i = 0; i < q->address_count; i++) {
 		struct roce_queue_address *a = &q->addresses[i];
 		struct roce_gid gid = a->gid;
+		bool is_leased = !a->is_group;
 
 		if (!a->use_count)
 			continue;
 		drop_address(a, true);
-		roce_lease_close_address(q->lease, &gid, q->ifindex);
+		if (is_leased)
+			roce_lease_close_address(q->lease, &gid, q->ifindex);
 	}
 	free(q->stage);
 	q->stage = NULL;

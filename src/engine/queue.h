@@ -18,7 +18,8 @@
 #include "pktio/wrap/impair.h"
 #include "transport/transport.h"
 
-#define ROCE_QUEUE_ADDRESSES_MAX 32u
+#define ROCE_QUEUE_GROUPS_MAX	 64u
+#define ROCE_QUEUE_ADDRESSES_MAX (128u + ROCE_QUEUE_GROUPS_MAX)
 #define ROCE_QUEUE_SENDERS	 256u
 #define ROCE_QUEUE_TX_PACKETS	 64u  /* asked from the transport at once */
 #define ROCE_QUEUE_TX_BUDGET	 512u /* and at most so many before receiving again */
@@ -38,6 +39,7 @@ struct roce_queue_sender {
 struct roce_queue_address {
 	struct roce_gid gid;
 	uint32_t use_count; /* 0: place is free */
+	bool is_group;	    /* a multicast group: received from only, its socket is ours alone */
 	struct roce_pktio *io;
 	struct roce_queue_sender *senders; /* ROCE_QUEUE_SENDERS */
 };
@@ -50,6 +52,7 @@ struct roce_queue {
 	const struct roce_impair_spec *impair; /* NULL: none */
 	struct roce_shared_counters *counters;
 	uint32_t address_count; /* places in use end here */
+	uint32_t group_count;
 	struct roce_queue_address addresses[ROCE_QUEUE_ADDRESSES_MAX];
 
 	roce_ns_t stray_refill_ns;
@@ -75,6 +78,11 @@ void roce_queue_fini(struct roce_queue *q);
 int roce_queue_open_address(struct roce_queue *q, const struct roce_gid *gid, bool *out_is_new,
 			    char *err);
 void roce_queue_close_address(struct roce_queue *q, const struct roce_gid *gid);
+
+/* The same for a multicast group, which is joined on the network device. */
+int roce_queue_join_group(struct roce_queue *q, const struct roce_gid *mgid, bool *out_is_new,
+			  char *err);
+void roce_queue_leave_group(struct roce_queue *q, const struct roce_gid *mgid);
 
 /* In a forked child: closes the process's copies without a word to anybody. */
 void roce_queue_abandon(struct roce_queue *q, bool are_sockets_closed);

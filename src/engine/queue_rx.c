@@ -14,6 +14,7 @@
 #define STRAYS_PER_SECOND 2000u
 #define PACKET_BYTES_MIN  (ROCE_BTH_BYTES + ROCE_ICRC_BYTES)
 #define DEST_SLOT_OFFSET  5u
+#define GROUP_SLOT	  0xffu /* of the DestQP 0xffffff */
 
 /* Where a batch comes from. */
 struct origin {
@@ -110,8 +111,11 @@ static void take_packet(struct roce_queue *q, const struct origin *from, const u
 		counters->engine.rx_too_short++;
 		return;
 	}
-	if (bth[DEST_SLOT_OFFSET] != q->slot) {
-		forward_stray(q, from, bth, length, now);
+	if (bth[DEST_SLOT_OFFSET] != (from->address->is_group ? GROUP_SLOT : q->slot)) {
+		if (from->address->is_group)
+			counters->engine.rx_strays_dropped++;
+		else
+			forward_stray(q, from, bth, length, now);
 		return;
 	}
 	if (!roce_icrc_check(&from->sender->flow, &from->sender->ids, index, bth, length)) {

@@ -131,7 +131,8 @@ enum roce_post_result roce_post_send(struct roce_qp *qp, const struct roce_send_
 enum roce_post_result roce_post_recv(struct roce_qp *qp, uint64_t wr_id, const struct roce_sge *sge,
 				     uint32_t sge_count, roce_ns_t now)
 {
-	if (qp->attr.state == ROCE_QP_RESET || qp->srq)
+	if (qp->attr.state == ROCE_QP_RESET || qp->cfg.srq || qp->cfg.type == ROCE_QP_XRC_INI ||
+	    qp->cfg.type == ROCE_QP_XRC_TGT)
 		return ROCE_POST_BAD_STATE;
 	if (sge_count > qp->rq.max_sge)
 		return ROCE_POST_TOO_MANY_SGE;

@@ -323,6 +323,7 @@ static void enter_reset(struct roce_qp *qp)
 	qp->attr = (struct roce_qp_attr){.state = ROCE_QP_RESET};
 	qp->peer = NULL;
 	qp->mtu = 0;
+	qp->srq = qp->cfg.srq;
 	qp->is_held = false;
 	reset_roles(qp);
 }

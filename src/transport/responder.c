@@ -222,7 +222,8 @@ static enum roce_verdict check_rkey(struct request *rq)
 		need = ROCE_ACCESS_REMOTE_READ;
 	else if (is_atomic(rq))
 		need = ROCE_ACCESS_REMOTE_ATOMIC;
-	verdict = roce_mem_check_remote(&qp->t->keys, qp->cfg.pd, rkey, va, length, need, &rq->ptr);
+	verdict = roce_mem_check_remote(&qp->t->keys, roce_qp_pd(qp), rkey, va, length, need,
+					&rq->ptr);
 	if (verdict == ROCE_MEM_OK)
 		return ROCE_RX_ACCEPTED;
 	return refuse(rq, ROCE_NAK_REMOTE_ACCESS, ROCE_WC_SUCCESS, ROCE_EVENT_QP_ACCESS_ERR,
@@ -244,14 +245,15 @@ static enum roce_verdict check_recv_wqe(struct request *rq)
 	return ROCE_RX_RNR;
 }
 
-/* XRC: each message names the shared queue that it draws from. */
+/* XRC: each packet names the shared queue whose domain it is checked against, and from which a
+ * message draws. The queue of a message that has its WQE stays. */
 static enum roce_verdict check_srq(struct request *rq)
 {
 	struct roce_qp *qp = rq->qp;
 	const struct roce_transport_ops *ops = qp->t->cfg.ops;
 	struct roce_srq *srq;
 
-	if (qp->cfg.type != ROCE_QP_XRC_TGT || !rq->info->consumes_recv || qp->is_held)
+	if (qp->cfg.type != ROCE_QP_XRC_TGT || qp->is_held)
 		return ROCE_RX_ACCEPTED;
 	srq = ops->find_xrc_srq ? ops->find_xrc_srq(qp->t->cfg.ctx, qp, rq->pkt->hdr.xrc_srqn)
 				: NULL;
@@ -265,7 +267,7 @@ typedef enum roce_verdict (*request_check)(struct request *rq);
 
 static const request_check checks[] = {
 	check_op_sequence, check_op_allowed, check_length,   check_rd_atomic,
-	check_rkey,	   check_srq,	     check_recv_wqe,
+	check_srq,	   check_rkey,	     check_recv_wqe,
 };
 
 /* ---- execution ---- */
@@ -281,8 +283,8 @@ static int copy(const struct roce_qp *qp, uint64_t to, const void *from, uint32_
 static enum roce_verdict place_send(struct request *rq)
 {
 	struct roce_qp *qp = rq->qp;
-	enum roce_wc_status status = roce_recv_place(qp, qp->resp.received, rq->pkt->payload,
-						     rq->pkt->payload_len);
+	enum roce_wc_status status =
+		roce_recv_place(qp, qp->resp.received, rq->pkt->payload, rq->pkt->payload_len);
 
 	if (status == ROCE_WC_SUCCESS)
 		return ROCE_RX_ACCEPTED;
@@ -298,7 +300,7 @@ static enum roce_verdict invalidate(struct request *rq)
 {
 	struct roce_qp *qp = rq->qp;
 
-	if (roce_mem_invalidate(&qp->t->keys, qp->cfg.pd, rq->pkt->hdr.inv_rkey) == ROCE_MEM_OK)
+	if (roce_mem_invalidate(&qp->t->keys, roce_qp_pd(qp), rq->pkt->hdr.inv_rkey) == ROCE_MEM_OK)
 		return ROCE_RX_ACCEPTED;
 	return refuse(rq, ROCE_NAK_REMOTE_ACCESS, ROCE_WC_LOC_QP_OP_ERR, ROCE_EVENT_QP_ACCESS_ERR,
 		      ROCE_RX_BAD_INVALIDATE);
@@ -539,7 +541,7 @@ static enum roce_verdict on_duplicate_read(struct request *rq)
 	if (hdr->va != res->va + skip || hdr->dma_len != res->length - skip)
 		return ROCE_RX_DUPLICATE_MISMATCH;
 	if (hdr->dma_len &&
-	    roce_mem_check_remote(&qp->t->keys, qp->cfg.pd, hdr->rkey, hdr->va, hdr->dma_len,
+	    roce_mem_check_remote(&qp->t->keys, roce_qp_pd(qp), hdr->rkey, hdr->va, hdr->dma_len,
 				  ROCE_ACCESS_REMOTE_READ, &ptr) != ROCE_MEM_OK)
 		return ROCE_RX_DUPLICATE_MISMATCH;
 	res->next_psn = hdr->psn;
@@ -661,8 +663,9 @@ static bool send_read_response(struct roce_qp *qp, struct roce_resp_resource *re
 	enum roce_op op = ROCE_RC_READ_RESPONSE_MIDDLE;
 	uint64_t ptr = 0;
 
-	if (bytes && roce_mem_check_remote(&qp->t->keys, qp->cfg.pd, res->rkey, res->va + offset,
-					   bytes, ROCE_ACCESS_REMOTE_READ, &ptr) != ROCE_MEM_OK) {
+	if (bytes &&
+	    roce_mem_check_remote(&qp->t->keys, roce_qp_pd(qp), res->rkey, res->va + offset, bytes,
+				  ROCE_ACCESS_REMOTE_READ, &ptr) != ROCE_MEM_OK) {
 		roce_responder_read_fault(qp, res->next_psn, now);
 		return false;
 	}

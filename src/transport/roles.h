@@ -63,6 +63,13 @@ static inline uint8_t roce_qp_opcode_base(const struct roce_qp *qp)
 	return ROCE_OPCODE_TRANSPORT_RC;
 }
 
+/* The domain that a peer's keys must belong to: an XRC target's is that of the shared queue which
+ * the peer names. */
+static inline struct roce_pd *roce_qp_pd(const struct roce_qp *qp)
+{
+	return qp->cfg.type == ROCE_QP_XRC_TGT && qp->srq ? qp->srq->pd : qp->cfg.pd;
+}
+
 /* RC and XRC acknowledge; UC and UD do not. */
 static inline bool roce_qp_is_reliable(const struct roce_qp *qp)
 {

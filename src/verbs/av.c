@@ -11,6 +11,14 @@
 
 #include <errno.h>
 
+/* 1 is what programs say that do not think of routers; a group may be meant to stay on the link. */
+static uint8_t hop_limit_of(const struct roce_av *av)
+{
+	if (av->hop_limit > 1 || (av->hop_limit == 1 && roce_gid_is_multicast(&av->dgid)))
+		return av->hop_limit;
+	return ROCE_HOP_LIMIT_DEFAULT;
+}
+
 int roce_av_resolve(struct roce_device *dev, const char *call, const struct roce_av *av,
 		    struct roce_path *out)
 {
@@ -45,7 +53,7 @@ int roce_av_resolve(struct roce_device *dev, const char *call, const struct roce
 		.flow_label = av->flow_label & 0xfffffu,
 		.pkey = ROCE_PKEY_DEFAULT,
 		.traffic_class = av->traffic_class,
-		.hop_limit = av->hop_limit > 1 ? av->hop_limit : ROCE_HOP_LIMIT_DEFAULT,
+		.hop_limit = hop_limit_of(av),
 		.sl = av->sl,
 		.sgid_index = av->sgid_index,
 	};

@@ -8,6 +8,9 @@
 
 #include "verbs/mr_verbs.h"
 #include "verbs/qp_verbs.h"
+#include "verbs/srq_verbs.h"
+
+#define EVENT_GID_CHANGE 18u /* IBV_EVENT_GID_CHANGE */
 
 static uint32_t fork_generation;
 
@@ -35,6 +38,7 @@ int roce_context_init(struct roce_context *ctx, struct roce_device *dev, void *o
 	roce_event_source_init(&ctx->port_events, ROCE_EVENT_OF_PORT, owner);
 	roce_list_init(&ctx->qps);
 	roce_list_init(&ctx->mrs);
+	roce_list_init(&ctx->srqs);
 	pthread_mutex_lock(&dev->lock);
 	roce_list_add_tail(&dev->contexts, &ctx->link);
 	dev->context_count++;
@@ -51,6 +55,8 @@ void roce_context_fini(struct roce_context *ctx)
 	pthread_mutex_lock(&dev->lock);
 	roce_list_for_each_safe (pos, tmp, &ctx->qps)
 		roce_verbs_qp_detach(roce_container_of(pos, struct roce_verbs_qp, link));
+	roce_list_for_each_safe (pos, tmp, &ctx->srqs)
+		roce_verbs_srq_detach(roce_container_of(pos, struct roce_verbs_srq, link));
 	roce_list_for_each_safe (pos, tmp, &ctx->mrs)
 		roce_verbs_mr_detach(roce_container_of(pos, struct roce_verbs_mr, link));
 	roce_list_remove(&ctx->link);
@@ -64,6 +70,19 @@ bool roce_context_is_forked(const struct roce_context *ctx)
 	return ctx->fork_generation != fork_generation;
 }
 
+/* Addresses that have come serve the datagrams of those who receive already. */
+static void follow_addresses(struct roce_context *ctx)
+{
+	struct roce_list *pos;
+
+	roce_list_for_each (pos, &ctx->qps) {
+		struct roce_verbs_qp *vqp = roce_container_of(pos, struct roce_verbs_qp, link);
+
+		if (vqp->local_count)
+			(void)roce_locals_open_all(vqp);
+	}
+}
+
 void roce_device_port_event(struct roce_device *dev, uint32_t event_type)
 {
 	struct roce_list *pos;
@@ -71,6 +90,8 @@ void roce_device_port_event(struct roce_device *dev, uint32_t event_type)
 	roce_list_for_each (pos, &dev->contexts) {
 		struct roce_context *ctx = roce_container_of(pos, struct roce_context, link);
 
+		if (event_type == EVENT_GID_CHANGE)
+			follow_addresses(ctx);
 		roce_events_post(&ctx->async, &ctx->port_events, event_type);
 	}
 }

@@ -17,8 +17,9 @@ struct roce_context {
 	struct roce_list link; /* dev->contexts */
 	struct roce_events async;
 	struct roce_event_source port_events;
-	struct roce_list qps; /* struct roce_verbs_qp */
-	struct roce_list mrs; /* struct roce_verbs_mr */
+	struct roce_list qps;  /* struct roce_verbs_qp */
+	struct roce_list mrs;  /* struct roce_verbs_mr */
+	struct roce_list srqs; /* struct roce_verbs_srq */
 	uint32_t fork_generation;
 };
 

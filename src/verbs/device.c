@@ -9,6 +9,7 @@
 #include "verbs/cq_verbs.h"
 #include "verbs/limits.h"
 #include "verbs/qp_verbs.h"
+#include "verbs/srq_verbs.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,6 +22,8 @@ struct roce_device_tables {
 	struct roce_mr *mrs[MR_BUCKETS];
 	struct roce_timer *timers[ROCE_MAX_QP];
 	struct roce_qpn_pool qpns;
+	struct roce_qpn_pool srqns;
+	struct roce_verbs_srq *srqs[ROCE_QPN_NUMBERS]; /* XRC, by the low bits of the number */
 };
 
 static void on_async_event(void *ctx, enum roce_async_event event, struct roce_qp *qp,
@@ -33,8 +36,18 @@ static void on_async_event(void *ctx, enum roce_async_event event, struct roce_q
 		roce_verbs_cq_on_async_event(cq->owner, event);
 }
 
+static struct roce_srq *find_xrc_srq(void *ctx, const struct roce_qp *qp, uint32_t srqn)
+{
+	const struct roce_verbs_qp *vqp = qp->cfg.owner;
+	struct roce_verbs_srq *found = roce_verbs_srq_find(vqp->ctx->dev, vqp->xrcd, srqn);
+
+	(void)ctx;
+	return found ? &found->srq : NULL;
+}
+
 static const struct roce_transport_ops transport_ops = {
 	.async_event = on_async_event,
+	.find_xrc_srq = find_xrc_srq,
 };
 
 int roce_device_init(struct roce_device *dev, const struct roce_device_env *env, void *env_ctx,
@@ -50,6 +63,7 @@ int roce_device_init(struct roce_device *dev, const struct roce_device_env *env,
 		.counters = counters, .env = env, .env_ctx = env_ctx, .tables = mem};
 	pthread_mutex_init(&dev->lock, NULL);
 	roce_list_init(&dev->contexts);
+	roce_list_init(&dev->xrcds);
 	cfg.ops = &transport_ops;
 	cfg.counters = counters;
 	cfg.qp_table = dev->tables->qps;
@@ -71,6 +85,16 @@ void roce_device_fini(struct roce_device *dev)
 struct roce_qpn_pool *roce_device_qpns(struct roce_device *dev)
 {
 	return &dev->tables->qpns;
+}
+
+struct roce_qpn_pool *roce_device_srqns(struct roce_device *dev)
+{
+	return &dev->tables->srqns;
+}
+
+struct roce_verbs_srq **roce_device_srq_entry(struct roce_device *dev, uint32_t number)
+{
+	return &dev->tables->srqs[number % ROCE_QPN_NUMBERS];
 }
 
 uint32_t roce_device_random(struct roce_device *dev)

@@ -52,6 +52,9 @@ struct roce_device_env {
 	/* Opens the local address for receiving and sending; counted. 0 or -errno. */
 	int (*open_address)(void *ctx, const struct roce_gid *sgid);
 	void (*close_address)(void *ctx, const struct roce_gid *sgid);
+	/* Receives what is sent to a multicast group; counted. 0 or -errno. */
+	int (*join_group)(void *ctx, const struct roce_gid *mgid);
+	void (*leave_group)(void *ctx, const struct roce_gid *mgid);
 
 	/* Fresh facts; lock not needed. */
 	int (*query_port)(void *ctx, struct roce_port_info *out);
@@ -73,6 +76,10 @@ struct roce_device {
 	/* verbs only */
 	uint32_t mr_count;
 	uint32_t cq_count;
+	uint32_t srq_count;
+	uint64_t dm_bytes;	   /* device memory given out */
+	uint32_t mcast_count;	   /* attachments */
+	struct roce_list xrcds;	   /* struct roce_xrcd */
 	uint8_t random_bytes[256]; /* drawn in advance, random_left of them unused at the end */
 	uint32_t random_left;
 	struct roce_device_tables *tables;

@@ -25,6 +25,7 @@ enum roce_event_owner {
 	ROCE_EVENT_OF_PORT,
 	ROCE_EVENT_OF_QP,
 	ROCE_EVENT_OF_CQ,
+	ROCE_EVENT_OF_SRQ,
 };
 
 struct roce_event_source {

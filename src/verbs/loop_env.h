@@ -26,6 +26,7 @@ struct loop_env {
 	roce_ns_t now;
 	uint8_t active_mtu;
 	int open_count; /* addresses */
+	int group_count;
 	int slot_count; /* times asked */
 	int arm_count;
 	int slot_error;
@@ -163,6 +164,19 @@ static void loop_close_address(void *ctx, const struct roce_gid *sgid)
 	((struct loop_env *)ctx)->open_count--;
 }
 
+static int loop_join_group(void *ctx, const struct roce_gid *mgid)
+{
+	(void)mgid;
+	((struct loop_env *)ctx)->group_count++;
+	return 0;
+}
+
+static void loop_leave_group(void *ctx, const struct roce_gid *mgid)
+{
+	(void)mgid;
+	((struct loop_env *)ctx)->group_count--;
+}
+
 static int loop_query_port(void *ctx, struct roce_port_info *out)
 {
 	*out = (struct roce_port_info){
@@ -218,6 +232,8 @@ static inline void loop_env_init(struct loop_env *env, uint64_t seed)
 		.acquire_slot = loop_acquire_slot,
 		.open_address = loop_open_address,
 		.close_address = loop_close_address,
+		.join_group = loop_join_group,
+		.leave_group = loop_leave_group,
 		.query_port = loop_query_port,
 		.query_gid = loop_query_gid,
 	};

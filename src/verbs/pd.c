@@ -25,3 +25,17 @@ int roce_pd_fini(struct roce_context *ctx, struct roce_pd *pd)
 		return roce_refuse(EBUSY, "dealloc_pd: %u objects still use the domain", users);
 	return 0;
 }
+
+void roce_pd_hold(struct roce_context *ctx, struct roce_pd *pd)
+{
+	pthread_mutex_lock(&ctx->dev->lock);
+	pd->use_count++;
+	pthread_mutex_unlock(&ctx->dev->lock);
+}
+
+void roce_pd_drop(struct roce_context *ctx, struct roce_pd *pd)
+{
+	pthread_mutex_lock(&ctx->dev->lock);
+	pd->use_count--;
+	pthread_mutex_unlock(&ctx->dev->lock);
+}

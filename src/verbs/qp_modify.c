@@ -8,12 +8,15 @@
  */
 #include "verbs/qp_verbs.h"
 
+#include "verbs/privilege.h"
 #include "verbs/refuse.h"
 #include "wire/mtu.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#define QKEY_CONTROLLED 0x80000000u
 
 /* X(flag, name in struct ibv_qp_attr) */
 #define ATTR_NAMES(X)                                 \
@@ -128,6 +131,24 @@ static int refuse(enum roce_modify_result result, const struct roce_verbs_qp *vq
 	return -EINVAL;
 }
 
+int roce_port_mtu(struct roce_device *dev, uint8_t *out_mtu)
+{
+	struct roce_port_info port;
+	int err = dev->env->query_port(dev->env_ctx, &port);
+
+	if (!err)
+		*out_mtu = port.active_mtu;
+	return err;
+}
+
+/* A controlled Q_Key is not every program's to choose. */
+static int check_qkey(const struct roce_qp_attr *attr, uint32_t mask)
+{
+	if (!(mask & ROCE_ATTR_QKEY) || !(attr->qkey & QKEY_CONTROLLED) || roce_may_control_qkeys())
+		return 0;
+	return roce_refuse(EPERM, "modify_qp: qkey 0x%08x: bit 31 needs CAP_NET_RAW", attr->qkey);
+}
+
 /* What only the port and the device know. */
 static int check_port_values(struct roce_verbs_qp *vqp, const struct roce_qp_attr *attr,
 			     uint32_t mask)
@@ -234,12 +255,21 @@ static int apply(struct roce_verbs_qp *vqp, struct roce_qp_attr *attr, uint32_t 
 		if (err)
 			return err;
 	}
+	if (qp->cfg.type == ROCE_QP_UD && (mask & ROCE_ATTR_STATE) && attr->state == ROCE_QP_RTR) {
+		int err = roce_locals_open_all(vqp);
+
+		if (err)
+			return roce_refuse(-err,
+					   "modify_qp: no address of the device can be opened");
+	}
 	result = roce_qp_modify(qp, attr, mask, dev->env->now(dev->env_ctx), &bad);
 	if (result != ROCE_MODIFY_OK) {
 		if (mask & ROCE_ATTR_AV)
 			release_path(dev, attr->peer, &attr->path.sgid);
 		return refuse(result, vqp, attr, mask, bad);
 	}
+	if (qp->attr.state == ROCE_QP_RESET)
+		roce_locals_close(vqp);
 	if ((mask & ROCE_ATTR_AV) || qp->attr.state == ROCE_QP_RESET) {
 		release_path(dev, vqp->peer, &vqp->local);
 		vqp->peer = qp->peer;
@@ -253,13 +283,22 @@ int roce_verbs_qp_modify(struct roce_verbs_qp *vqp, const struct roce_qp_attr *a
 {
 	struct roce_device *dev = vqp->ctx->dev;
 	struct roce_qp_attr wanted = *attr;
+	uint8_t port_mtu = 0;
 	int err = check_port_values(vqp, attr, mask);
 
+	if (!err)
+		err = check_qkey(attr, mask);
 	if (!err && (mask & ROCE_ATTR_AV))
 		err = roce_av_resolve(dev, "modify_qp", av, &wanted.path);
 	if (err)
 		return err;
+	if (vqp->qp.cfg.type == ROCE_QP_UD && (mask & ROCE_ATTR_STATE))
+		err = roce_port_mtu(dev, &port_mtu);
+	if (err)
+		return err;
 	pthread_mutex_lock(&dev->lock);
+	if (port_mtu)
+		vqp->qp.cfg.port_mtu = port_mtu;
 	err = apply(vqp, &wanted, mask);
 	if (!err)
 		dev->env->kick(dev->env_ctx);
@@ -267,21 +306,17 @@ int roce_verbs_qp_modify(struct roce_verbs_qp *vqp, const struct roce_qp_attr *a
 	return err;
 }
 
-void roce_verbs_qp_detach(struct roce_verbs_qp *vqp)
+/* Completions in the CQ of an XRC receive queue stay: that queue is the program's, not the QP's. */
+void roce_verbs_qp_leave(struct roce_verbs_qp *vqp)
 {
 	struct roce_device *dev = vqp->ctx->dev;
 
-	if (roce_list_is_empty(&vqp->link))
-		return;
 	send_what_is_due(dev);
+	roce_verbs_qp_leave_groups(vqp);
 	roce_qp_fini(&vqp->qp);
-	roce_cq_clean(&vqp->send_cq->cq, &vqp->qp);
-	roce_cq_clean(&vqp->recv_cq->cq, &vqp->qp);
+	roce_cq_clean(vqp->qp.cfg.send_cq, &vqp->qp);
+	roce_cq_clean(vqp->qp.cfg.recv_cq, &vqp->qp);
 	release_path(dev, vqp->peer, &vqp->local);
 	vqp->peer = NULL;
-	roce_qpn_pool_give_back(roce_device_qpns(dev), (uint16_t)vqp->qp.cfg.qpn.v);
-	vqp->qp.cfg.pd->use_count--;
-	vqp->send_cq->qp_count--;
-	vqp->recv_cq->qp_count--;
-	roce_list_remove(&vqp->link);
+	roce_locals_close(vqp);
 }

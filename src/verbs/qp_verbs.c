@@ -11,7 +11,6 @@
 #include "verbs/refuse.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 static uint32_t round_up_pow2(uint32_t n)
 {
@@ -26,36 +25,118 @@ static int check_cap(const char *name, uint32_t value, uint32_t limit)
 	return 0;
 }
 
+/* What its receive capabilities ask for is ignored otherwise. */
+static bool has_own_recv(const struct roce_qp_request *req)
+{
+	return !req->srq && req->type != ROCE_QP_XRC_INI && req->type != ROCE_QP_XRC_TGT;
+}
+
+/* Which objects each type is made of. */
+static int check_objects(const struct roce_qp_request *req)
+{
+	switch ((enum roce_qp_type)req->type) {
+	case ROCE_QP_RC:
+	case ROCE_QP_UC:
+	case ROCE_QP_UD:
+		if (req->xrcd || (req->srq && req->srq->xrcd))
+			return roce_refuse(EINVAL, "create_qp: an XRC object with qp_type %u",
+					   req->type);
+		if (!req->pd || !req->send_cq || !req->recv_cq)
+			return roce_refuse(EINVAL, "create_qp: %s is NULL",
+					   !req->pd	  ? "pd"
+					   : req->send_cq ? "recv_cq"
+							  : "send_cq");
+		return 0;
+	case ROCE_QP_XRC_INI:
+		if (!req->pd || !req->send_cq || req->srq || req->xrcd)
+			return roce_refuse(EINVAL, "create_qp: an XRC initiator has a pd and a "
+						   "send_cq, no srq and no xrcd");
+		return 0;
+	case ROCE_QP_XRC_TGT:
+		if (!req->xrcd || req->srq)
+			return roce_refuse(EINVAL,
+					   "create_qp: an XRC target has an xrcd and no srq");
+		return 0;
+	}
+	return roce_refuse(EOPNOTSUPP, "create_qp: qp_type %u is not supported", req->type);
+}
+
 static int check_request(const struct roce_qp_request *req)
 {
 	const struct roce_qp_caps *caps = &req->caps;
-	int err = 0;
+	int err = check_objects(req);
 
-	if (req->type != ROCE_QP_RC)
-		return roce_refuse(EOPNOTSUPP, "create_qp: qp_type %u is not supported", req->type);
-	if (!req->send_cq || !req->recv_cq)
-		return roce_refuse(EINVAL, "create_qp: %s is NULL",
-				   req->send_cq ? "recv_cq" : "send_cq");
 	if (!err)
 		err = check_cap("max_send_wr", caps->max_send_wr, ROCE_MAX_QP_WR);
-	if (!err)
+	if (!err && has_own_recv(req))
 		err = check_cap("max_recv_wr", caps->max_recv_wr, ROCE_MAX_QP_WR);
 	if (!err)
 		err = check_cap("max_send_sge", caps->max_send_sge, ROCE_MAX_SGE);
-	if (!err)
+	if (!err && has_own_recv(req))
 		err = check_cap("max_recv_sge", caps->max_recv_sge, ROCE_MAX_SGE);
 	if (!err)
 		err = check_cap("max_inline_data", caps->max_inline, ROCE_MAX_INLINE);
 	return err;
 }
 
-static void grant(struct roce_qp_config *cfg, const struct roce_qp_caps *asked)
+static void grant(struct roce_qp_config *cfg, const struct roce_qp_request *req)
 {
-	cfg->max_send_wr = round_up_pow2(asked->max_send_wr);
-	cfg->max_recv_wr = round_up_pow2(asked->max_recv_wr);
-	cfg->max_send_sge = asked->max_send_sge ? asked->max_send_sge : 1;
-	cfg->max_recv_sge = asked->max_recv_sge ? asked->max_recv_sge : 1;
-	cfg->max_inline = asked->max_inline;
+	static const struct roce_qp_caps none;
+	const struct roce_qp_caps *send = req->type == ROCE_QP_XRC_TGT ? &none : &req->caps;
+	const struct roce_qp_caps *recv = has_own_recv(req) ? &req->caps : &none;
+
+	cfg->max_send_wr = round_up_pow2(send->max_send_wr);
+	cfg->max_recv_wr = round_up_pow2(recv->max_recv_wr);
+	cfg->max_send_sge = send->max_send_sge ? send->max_send_sge : 1;
+	cfg->max_recv_sge = recv->max_recv_sge ? recv->max_recv_sge : 1;
+	cfg->max_inline = send->max_inline;
+}
+
+static size_t round_up_16(size_t n)
+{
+	return (n + 15) & ~(size_t)15;
+}
+
+/* Room for a WQE of the largest queue that it may be taken from. */
+static size_t held_bytes(const struct roce_qp_request *req)
+{
+	uint32_t sges = req->srq		       ? req->srq->srq.rq.max_sge
+			: req->type == ROCE_QP_XRC_TGT ? ROCE_MAX_SGE
+						       : 0;
+
+	return sges ? roce_recv_queue_bytes(1, sges) : 0;
+}
+
+/* The rings and the held WQE, one block. */
+static int get_storage(struct roce_verbs_qp *vqp, struct roce_qp_config *cfg,
+		       const struct roce_qp_request *req)
+{
+	size_t sq = round_up_16(
+		roce_send_queue_bytes(cfg->max_send_wr, cfg->max_send_sge, cfg->max_inline));
+	size_t rq = round_up_16(roce_recv_queue_bytes(cfg->max_recv_wr, cfg->max_recv_sge));
+	size_t held = held_bytes(req);
+	uint8_t *at;
+
+	if (roce_block_get(&vqp->storage, req->allocator, sq + rq + held))
+		return -ENOMEM;
+	at = vqp->storage.ptr;
+	cfg->sq_storage = at;
+	cfg->rq_storage = at + sq;
+	cfg->held_storage = held ? (struct roce_recv_wqe *)(void *)(at + sq + rq) : NULL;
+	return 0;
+}
+
+static void count_users(const struct roce_verbs_qp *vqp, uint32_t change)
+{
+	vqp->qp.cfg.pd->use_count += change;
+	if (vqp->send_cq)
+		vqp->send_cq->qp_count += change;
+	if (vqp->recv_cq)
+		vqp->recv_cq->qp_count += change;
+	if (vqp->srq)
+		vqp->srq->use_count += change;
+	if (vqp->xrcd)
+		vqp->xrcd->use_count += change;
 }
 
 static int ensure_slot(struct roce_device *dev)
@@ -89,9 +170,7 @@ static int enter_device(struct roce_verbs_qp *vqp, struct roce_qp_config *cfg)
 		return -ENOMEM;
 	}
 	roce_list_add_tail(&vqp->ctx->qps, &vqp->link);
-	cfg->pd->use_count++;
-	vqp->send_cq->qp_count++;
-	vqp->recv_cq->qp_count++;
+	count_users(vqp, 1);
 	return 0;
 }
 
@@ -101,51 +180,68 @@ int roce_verbs_qp_init(struct roce_verbs_qp *vqp, struct roce_context *ctx,
 	struct roce_qp_config cfg = {
 		.type = req->type,
 		.sq_sig_all = req->sq_sig_all,
-		.pd = req->pd,
+		.pd = req->pd ? req->pd : &vqp->no_pd,
+		.srq = req->srq ? &req->srq->srq : NULL,
 		.owner = vqp,
 	};
 	int err = check_request(req);
-	size_t sq_bytes;
 
+	if (!err && req->type == ROCE_QP_UD)
+		err = roce_port_mtu(ctx->dev, &cfg.port_mtu);
 	if (err)
 		return err;
-	cfg.send_cq = &req->send_cq->cq;
-	cfg.recv_cq = &req->recv_cq->cq;
-	grant(&cfg, &req->caps);
-	sq_bytes = (roce_send_queue_bytes(cfg.max_send_wr, cfg.max_send_sge, cfg.max_inline) + 15) &
-		   ~(size_t)15;
-	vqp->storage =
-		calloc(1, sq_bytes + roce_recv_queue_bytes(cfg.max_recv_wr, cfg.max_recv_sge));
-	if (!vqp->storage)
-		return -ENOMEM;
-	cfg.sq_storage = vqp->storage;
-	cfg.rq_storage = (uint8_t *)vqp->storage + sq_bytes;
-	vqp->ctx = ctx;
-	vqp->send_cq = req->send_cq;
-	vqp->recv_cq = req->recv_cq;
-	vqp->peer = NULL;
+	grant(&cfg, req);
+	*vqp = (struct roce_verbs_qp){
+		.ctx = ctx,
+		.send_cq = req->type == ROCE_QP_XRC_TGT ? NULL : req->send_cq,
+		.recv_cq = has_own_recv(req) || req->srq ? req->recv_cq : NULL,
+		.srq = req->srq,
+		.xrcd = req->xrcd,
+	};
+	err = get_storage(vqp, &cfg, req);
+	if (err)
+		return err;
+	cfg.send_cq = vqp->send_cq ? &vqp->send_cq->cq : &vqp->no_cq;
+	cfg.recv_cq = vqp->recv_cq ? &vqp->recv_cq->cq : &vqp->no_cq;
 	roce_list_init(&vqp->link);
+	roce_list_init(&vqp->groups);
 	roce_event_source_init(&vqp->events, ROCE_EVENT_OF_QP, req->owner);
 	pthread_mutex_lock(&ctx->dev->lock);
 	err = enter_device(vqp, &cfg);
 	pthread_mutex_unlock(&ctx->dev->lock);
-	if (err) {
-		free(vqp->storage);
-		vqp->storage = NULL;
-	}
+	if (err)
+		roce_block_put(&vqp->storage);
 	return err;
 }
 
-void roce_verbs_qp_fini(struct roce_verbs_qp *vqp)
+int roce_verbs_qp_fini(struct roce_verbs_qp *vqp)
+{
+	struct roce_device *dev = vqp->ctx->dev;
+	bool is_attached;
+
+	pthread_mutex_lock(&dev->lock);
+	is_attached = !roce_list_is_empty(&vqp->groups);
+	if (!is_attached)
+		roce_verbs_qp_detach(vqp);
+	pthread_mutex_unlock(&dev->lock);
+	if (is_attached)
+		return roce_refuse(EBUSY, "destroy_qp: QP 0x%06x is attached to multicast groups",
+				   vqp->qp.cfg.qpn.v);
+	roce_event_source_retire(&vqp->ctx->async, &vqp->events);
+	roce_block_put(&vqp->storage);
+	return 0;
+}
+
+void roce_verbs_qp_detach(struct roce_verbs_qp *vqp)
 {
 	struct roce_device *dev = vqp->ctx->dev;
 
-	pthread_mutex_lock(&dev->lock);
-	roce_verbs_qp_detach(vqp);
-	pthread_mutex_unlock(&dev->lock);
-	roce_event_source_retire(&vqp->ctx->async, &vqp->events);
-	free(vqp->storage);
-	vqp->storage = NULL;
+	if (roce_list_is_empty(&vqp->link))
+		return;
+	roce_verbs_qp_leave(vqp);
+	roce_qpn_pool_give_back(roce_device_qpns(dev), (uint16_t)vqp->qp.cfg.qpn.v);
+	count_users(vqp, (uint32_t)-1);
+	roce_list_remove(&vqp->link);
 }
 
 void roce_verbs_qp_query(struct roce_verbs_qp *vqp, struct roce_qp_attr *out_attr,
@@ -164,6 +260,16 @@ void roce_verbs_qp_query(struct roce_verbs_qp *vqp, struct roce_qp_attr *out_att
 void roce_verbs_qp_on_async_event(struct roce_verbs_qp *vqp, enum roce_async_event event)
 {
 	roce_events_post(&vqp->ctx->async, &vqp->events, event);
+}
+
+/* An address that cannot be opened is as one that does not send: the datagram is lost and counted.
+ */
+enum roce_post_result roce_verbs_qp_post_datagram(struct roce_verbs_qp *vqp,
+						  const struct roce_send_wr *wr, roce_ns_t now)
+{
+	if (wr->path && vqp->local_count)
+		(void)roce_locals_open(vqp, &wr->path->sgid);
+	return roce_post_send(&vqp->qp, wr, now);
 }
 
 int roce_verbs_qp_refuse_post(const struct roce_verbs_qp *vqp, const char *call,

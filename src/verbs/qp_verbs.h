@@ -13,6 +13,7 @@
 #include "verbs/av.h"
 #include "verbs/cq_verbs.h"
 #include "verbs/qpn_pool.h"
+#include "verbs/srq_verbs.h"
 
 struct roce_qp_caps {
 	uint32_t max_send_wr;
@@ -27,7 +28,10 @@ struct roce_qp_request {
 	bool sq_sig_all;
 	struct roce_pd *pd;
 	struct roce_verbs_cq *send_cq;
-	struct roce_verbs_cq *recv_cq;
+	struct roce_verbs_cq *recv_cq;		/* not with XRC */
+	struct roce_verbs_srq *srq;		/* or NULL */
+	struct roce_xrcd *xrcd;			/* XRC targets; they have no pd of their own */
+	const struct roce_allocator *allocator; /* or NULL */
 	struct roce_qp_caps caps;
 	void *owner; /* program-side object, found as events.owner */
 };
@@ -37,19 +41,27 @@ struct roce_verbs_qp {
 	struct roce_context *ctx;
 	struct roce_list link; /* ctx->qps; alone when detached */
 	struct roce_event_source events;
-	struct roce_verbs_cq *send_cq;
+	struct roce_verbs_cq *send_cq; /* or NULL, as the type demands */
 	struct roce_verbs_cq *recv_cq;
-	struct roce_peer *peer; /* held while the QP has an address vector */
-	struct roce_gid local;	/* opened together with it */
-	void *storage;
+	struct roce_verbs_srq *srq;
+	struct roce_xrcd *xrcd;
+	struct roce_cq no_cq;	 /* in the place of one that the type does not have */
+	struct roce_pd no_pd;	 /* the same for XRC targets */
+	struct roce_peer *peer;	 /* held while the QP has an address vector */
+	struct roce_gid local;	 /* opened together with it */
+	struct roce_gid *locals; /* UD: opened addresses */
+	uint32_t local_count;
+	struct roce_list groups;   /* UD: attachments to multicast groups */
+	struct roce_block storage; /* rings, and the WQE held from an SRQ */
 };
 
 /* Fills in qp.cfg with what was granted. -EINVAL: an argument; -EOPNOTSUPP: type; -ENOMEM; else
  * what the environment says when it cannot give a receive slot. */
 int roce_verbs_qp_init(struct roce_verbs_qp *vqp, struct roce_context *ctx,
 		       const struct roce_qp_request *req);
-/* Its completions leave the CQs; waits until its events have been acknowledged. */
-void roce_verbs_qp_fini(struct roce_verbs_qp *vqp);
+/* -EBUSY while it is attached to a group. Its completions leave the CQs; waits until its events
+ * have been acknowledged. */
+int roce_verbs_qp_fini(struct roce_verbs_qp *vqp);
 
 /* `attr` without path and peer: those come from `av`, with ROCE_ATTR_AV. Nothing changes on
  * failure. */
@@ -58,6 +70,10 @@ int roce_verbs_qp_modify(struct roce_verbs_qp *vqp, const struct roce_qp_attr *a
 
 void roce_verbs_qp_query(struct roce_verbs_qp *vqp, struct roce_qp_attr *out_attr,
 			 bool *out_is_draining);
+
+/* A UD request's local address is opened if need be; device lock held. */
+enum roce_post_result roce_verbs_qp_post_datagram(struct roce_verbs_qp *vqp,
+						  const struct roce_send_wr *wr, roce_ns_t now);
 
 /* Takes the device lock and the time; unlock makes the engine send what was posted. */
 static inline roce_ns_t roce_verbs_qp_lock(struct roce_verbs_qp *vqp)
@@ -89,6 +105,27 @@ void roce_verbs_qp_on_async_event(struct roce_verbs_qp *vqp, enum roce_async_eve
 
 /* Out of the transport, address closed, peer released; device lock held. */
 void roce_verbs_qp_detach(struct roce_verbs_qp *vqp);
+
+/* ---- qp_modify.c; device lock held ---- */
+
+/* Out of the transport, with everything that its state holds on to. */
+void roce_verbs_qp_leave(struct roce_verbs_qp *vqp);
+/* The longest datagram now, as enum ibv_mtu; lock not needed. 0 or -errno. */
+int roce_port_mtu(struct roce_device *dev, uint8_t *out_mtu);
+
+/* ---- multicast.c ---- */
+
+int roce_verbs_qp_attach(struct roce_verbs_qp *vqp, const struct roce_gid *mgid);
+int roce_verbs_qp_detach_group(struct roce_verbs_qp *vqp, const struct roce_gid *mgid);
+/* All of them; device lock held. */
+void roce_verbs_qp_leave_groups(struct roce_verbs_qp *vqp);
+
+/* ---- locals.c: the addresses of a UD queue pair; device lock held ---- */
+
+int roce_locals_open(struct roce_verbs_qp *vqp, const struct roce_gid *gid);
+/* -errno when not even one can be opened. */
+int roce_locals_open_all(struct roce_verbs_qp *vqp);
+void roce_locals_close(struct roce_verbs_qp *vqp);
 
 /* Defined by device.c: the numbers in use. */
 struct roce_qpn_pool *roce_device_qpns(struct roce_device *dev);

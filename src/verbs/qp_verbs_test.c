@@ -148,7 +148,7 @@ static void create__refuses_what_the_device_does_not_have(void **state)
 	req.recv_cq = NULL;
 	assert_int_equal(roce_verbs_qp_init(&qp, &f->ctx, &req), -EINVAL);
 	req = request(f);
-	req.type = 9;
+	req.type = 8; /* raw packet */
 	assert_int_equal(roce_verbs_qp_init(&qp, &f->ctx, &req), -EOPNOTSUPP);
 }
 
@@ -607,7 +607,7 @@ static void context__closed_under_live_objects(void **state)
 	assert_int_equal(f->env.dev.transport.qp_count, 2);
 	assert_int_equal(f->env.dev.transport.keys.count, 1);
 	assert_int_equal(f->env.open_count, 0);
-	free(qp.storage);
+	roce_block_put(&qp.storage);
 }
 
 int main(void)

@@ -29,11 +29,12 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	if (!ah)
 		return compat_null(-ENOMEM);
 	compat_av_from_ah_attr(&av, attr);
-	err = roce_ah_init(&ah->rah, ctx, &compat_pd_of(pd)->rpd, &av);
+	err = roce_ah_init(&ah->rah, ctx, compat_rpd_of(pd), &av);
 	if (err) {
 		free(ah);
 		return compat_null(err);
 	}
+	compat_pd_hold(pd);
 	ah->ah.context = pd->context;
 	ah->ah.pd = pd;
 	ah->ah.handle = compat_next_handle();
@@ -45,6 +46,7 @@ int ibv_destroy_ah(struct ibv_ah *ah)
 	if (roce_context_is_forked(compat_roce_of(ah->context)))
 		return COMPAT_FORKED;
 	roce_ah_fini(&compat_ah_of(ah)->rah);
+	compat_pd_drop(ah->pd);
 	free(compat_ah_of(ah));
 	return 0;
 }

@@ -30,6 +30,9 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 	case ROCE_EVENT_OF_CQ:
 		event->element.cq = ibv_cq_ex_to_cq(&((struct compat_cq *)src->owner)->ex);
 		break;
+	case ROCE_EVENT_OF_SRQ:
+		event->element.srq = &((struct compat_srq *)src->owner)->srq;
+		break;
 	}
 	return 0;
 }
@@ -57,9 +60,16 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 	case IBV_EVENT_PATH_MIG:
 	case IBV_EVENT_PATH_MIG_ERR:
 	case IBV_EVENT_QP_LAST_WQE_REACHED: {
-		struct roce_verbs_qp *vqp = &compat_qp_of(event->element.qp)->vqp;
+		struct roce_verbs_qp *vqp = compat_vqp_of(event->element.qp);
 
 		ack(vqp->ctx, &vqp->events);
+		break;
+	}
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED: {
+		struct roce_verbs_srq *vsrq = &compat_srq_of(event->element.srq)->vsrq;
+
+		ack(vsrq->ctx, &vsrq->events);
 		break;
 	}
 	case IBV_EVENT_DEVICE_FATAL:
@@ -68,8 +78,6 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 	case IBV_EVENT_LID_CHANGE:
 	case IBV_EVENT_PKEY_CHANGE:
 	case IBV_EVENT_SM_CHANGE:
-	case IBV_EVENT_SRQ_ERR:
-	case IBV_EVENT_SRQ_LIMIT_REACHED:
 	case IBV_EVENT_CLIENT_REREGISTER:
 	case IBV_EVENT_GID_CHANGE:
 	case IBV_EVENT_WQ_FATAL:

@@ -15,6 +15,7 @@
 #include "verbs/mr_verbs.h"
 #include "verbs/pd.h"
 #include "verbs/qp_verbs.h"
+#include "verbs/srq_verbs.h"
 
 #include <infiniband/verbs.h>
 #include <net/if.h>
@@ -41,14 +42,36 @@ struct compat_context {
 	struct roce_engine *engine;
 };
 
+struct compat_td {
+	struct ibv_td td;
+	uint32_t use_count; /* parent domains; device lock */
+};
+
 struct compat_pd {
 	struct ibv_pd pd;
-	struct roce_pd rpd;
+	struct roce_pd rpd; /* of a parent domain: only counts what was made in it */
+
+	/* Parent domains only. */
+	struct compat_pd *base;
+	struct compat_td *td;
+	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size, size_t alignment,
+		       uint64_t resource_type);
+	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr, uint64_t resource_type);
+	void *pd_context;
+	struct roce_allocator allocator;
+};
+
+struct compat_dm {
+	struct ibv_dm dm;
+	uint8_t *bytes;
+	size_t length;
+	uint32_t use_count; /* regions; device lock */
 };
 
 struct compat_mr {
 	struct ibv_mr mr;
 	struct roce_verbs_mr vmr;
+	struct compat_dm *dm; /* the device memory it lies in, or NULL */
 };
 
 struct compat_channel {
@@ -62,6 +85,16 @@ struct compat_cq {
 	struct roce_cqe current; /* of start_poll and next_poll */
 };
 
+struct compat_srq {
+	struct ibv_srq srq;
+	struct roce_verbs_srq vsrq;
+};
+
+struct compat_xrcd {
+	struct ibv_xrcd xrcd;
+	struct roce_xrcd *rxrcd;
+};
+
 struct compat_wr_stage;
 
 struct compat_qp {
@@ -69,6 +102,10 @@ struct compat_qp {
 	struct roce_verbs_qp vqp;
 	struct compat_wr_stage *stage; /* only with send_ops_flags */
 	bool is_sig_all;
+	/* Further handles of an XRC target (ibv_open_qp) share the first one's object, which lives
+	 * as long as any of them. */
+	struct compat_qp *origin; /* NULL in the first one */
+	uint32_t handle_count;	  /* of the first one; device lock */
 };
 
 struct compat_ah {
@@ -96,6 +133,29 @@ static inline struct compat_pd *compat_pd_of(struct ibv_pd *pd)
 	return roce_container_of(pd, struct compat_pd, pd);
 }
 
+/* The domain whose objects those made in `pd` are. */
+static inline struct roce_pd *compat_rpd_of(struct ibv_pd *pd)
+{
+	struct compat_pd *cpd = compat_pd_of(pd);
+
+	return cpd->base ? &cpd->base->rpd : &cpd->rpd;
+}
+
+static inline const struct roce_allocator *compat_allocator_of(struct ibv_pd *pd)
+{
+	return pd && compat_pd_of(pd)->alloc ? &compat_pd_of(pd)->allocator : NULL;
+}
+
+static inline struct compat_srq *compat_srq_of(struct ibv_srq *srq)
+{
+	return roce_container_of(srq, struct compat_srq, srq);
+}
+
+static inline struct compat_xrcd *compat_xrcd_of(struct ibv_xrcd *xrcd)
+{
+	return roce_container_of(xrcd, struct compat_xrcd, xrcd);
+}
+
 static inline struct compat_mr *compat_mr_of(struct ibv_mr *mr)
 {
 	return roce_container_of(mr, struct compat_mr, mr);
@@ -115,6 +175,13 @@ static inline struct compat_cq *compat_cq_of(struct ibv_cq *cq)
 static inline struct compat_qp *compat_qp_of(struct ibv_qp *qp)
 {
 	return roce_container_of(qp, struct compat_qp, ex.qp_base);
+}
+
+static inline struct roce_verbs_qp *compat_vqp_of(struct ibv_qp *qp)
+{
+	struct compat_qp *cqp = compat_qp_of(qp);
+
+	return cqp->origin ? &cqp->origin->vqp : &cqp->vqp;
 }
 
 static inline struct compat_ah *compat_ah_of(struct ibv_ah *ah)
@@ -156,6 +223,29 @@ int compat_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
 int compat_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 void compat_fill_cq_ex(struct compat_cq *cc);
 struct ibv_qp *compat_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+struct ibv_qp *compat_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
+struct ibv_srq *compat_create_srq_ex(struct ibv_context *context,
+				     struct ibv_srq_init_attr_ex *attr);
+int compat_get_srq_num(struct ibv_srq *srq, uint32_t *srq_num);
+int compat_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+struct ibv_xrcd *compat_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
+int compat_close_xrcd(struct ibv_xrcd *xrcd);
+struct ibv_td *compat_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
+int compat_dealloc_td(struct ibv_td *td);
+struct ibv_pd *compat_alloc_parent_domain(struct ibv_context *context,
+					  struct ibv_parent_domain_init_attr *attr);
+/* With the parent domain itself: its base and thread domain are free to go. */
+void compat_parent_domain_release(struct compat_pd *parent);
+/* A parent domain counts what was made in it; NULL and other domains do nothing here. */
+void compat_pd_hold(struct ibv_pd *pd);
+void compat_pd_drop(struct ibv_pd *pd);
+struct ibv_dm *compat_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
+int compat_free_dm(struct ibv_dm *dm);
+struct ibv_mr *compat_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t dm_offset,
+				size_t length, unsigned int access);
+void compat_dm_drop(struct compat_dm *dm);
+struct ibv_mr *compat_register(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+			       unsigned int access);
 int compat_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
 int compat_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 /* Gives the QP the functions behind ibv_wr_*. 0 or -ENOMEM. */

@@ -27,20 +27,6 @@ static int dealloc_mw_unsupported(struct ibv_mw *mw)
 	return EOPNOTSUPP;
 }
 
-static int post_srq_recv_unsupported(struct ibv_srq *srq, struct ibv_recv_wr *wr,
-				     struct ibv_recv_wr **bad_wr)
-{
-	(void)srq;
-	*bad_wr = wr;
-	return EOPNOTSUPP;
-}
-
-static int close_xrcd_unsupported(struct ibv_xrcd *xrcd)
-{
-	(void)xrcd;
-	return EOPNOTSUPP;
-}
-
 void compat_fill_ops(struct compat_context *cc)
 {
 	struct verbs_context *vctx = &cc->vctx;
@@ -54,7 +40,17 @@ void compat_fill_ops(struct compat_context *cc)
 	vctx->advise_mr = compat_advise_mr;
 	vctx->create_cq_ex = compat_create_cq_ex;
 	vctx->create_qp_ex = compat_create_qp_ex;
-	vctx->close_xrcd = close_xrcd_unsupported;
+	vctx->create_srq_ex = compat_create_srq_ex;
+	vctx->get_srq_num = compat_get_srq_num;
+	vctx->open_qp = compat_open_qp;
+	vctx->open_xrcd = compat_open_xrcd;
+	vctx->close_xrcd = compat_close_xrcd;
+	vctx->alloc_td = compat_alloc_td;
+	vctx->dealloc_td = compat_dealloc_td;
+	vctx->alloc_parent_domain = compat_alloc_parent_domain;
+	vctx->alloc_dm = compat_alloc_dm;
+	vctx->free_dm = compat_free_dm;
+	vctx->reg_dm_mr = compat_reg_dm_mr;
 
 	ops->_compat_query_device = ibv_query_device;
 	ops->_compat_query_port = ibv_query_port;
@@ -63,7 +59,7 @@ void compat_fill_ops(struct compat_context *cc)
 	ops->dealloc_mw = dealloc_mw_unsupported;
 	ops->poll_cq = compat_poll_cq;
 	ops->req_notify_cq = compat_req_notify_cq;
-	ops->post_srq_recv = post_srq_recv_unsupported;
+	ops->post_srq_recv = compat_post_srq_recv;
 	ops->post_send = compat_post_send;
 	ops->post_recv = compat_post_recv;
 }

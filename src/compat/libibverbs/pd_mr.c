@@ -33,12 +33,14 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 	err = roce_pd_fini(ctx, &compat_pd_of(pd)->rpd);
 	if (err)
 		return -err;
+	if (compat_pd_of(pd)->base)
+		compat_parent_domain_release(compat_pd_of(pd));
 	free(compat_pd_of(pd));
 	return 0;
 }
 
-static struct ibv_mr *register_range(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
-				     unsigned int access)
+struct ibv_mr *compat_register(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+			       unsigned int access)
 {
 	struct roce_context *ctx = compat_roce_of(pd->context);
 	struct compat_mr *mr;
@@ -49,12 +51,13 @@ static struct ibv_mr *register_range(struct ibv_pd *pd, void *addr, size_t lengt
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return compat_null(-ENOMEM);
-	err = roce_verbs_mr_init(&mr->vmr, ctx, &compat_pd_of(pd)->rpd, (uintptr_t)addr, length,
-				 iova, access);
+	err = roce_verbs_mr_init(&mr->vmr, ctx, compat_rpd_of(pd), (uintptr_t)addr, length, iova,
+				 access);
 	if (err) {
 		free(mr);
 		return compat_null(err);
 	}
+	compat_pd_hold(pd);
 	mr->mr = (struct ibv_mr){
 		.context = pd->context,
 		.pd = pd,
@@ -69,19 +72,19 @@ static struct ibv_mr *register_range(struct ibv_pd *pd, void *addr, size_t lengt
 
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-	return register_range(pd, addr, length, (uintptr_t)addr, (unsigned int)access);
+	return compat_register(pd, addr, length, (uintptr_t)addr, (unsigned int)access);
 }
 
 struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 			       int access)
 {
-	return register_range(pd, addr, length, iova, (unsigned int)access);
+	return compat_register(pd, addr, length, iova, (unsigned int)access);
 }
 
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				unsigned int access)
 {
-	return register_range(pd, addr, length, iova, access);
+	return compat_register(pd, addr, length, iova, access);
 }
 
 int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
@@ -98,7 +101,7 @@ int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, si
 		err = roce_refuse(EINVAL, "rereg_mr: pd is NULL");
 	if (!err) {
 		if (flags & IBV_REREG_MR_CHANGE_PD)
-			change.pd = &compat_pd_of(pd)->rpd;
+			change.pd = compat_rpd_of(pd);
 		change.is_range_given = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
 		change.addr = (uintptr_t)addr;
 		change.length = length;
@@ -110,8 +113,11 @@ int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, si
 		errno = -err;
 		return IBV_REREG_MR_ERR_INPUT;
 	}
-	if (flags & IBV_REREG_MR_CHANGE_PD)
+	if (flags & IBV_REREG_MR_CHANGE_PD) {
+		compat_pd_hold(pd);
+		compat_pd_drop(mr->pd);
 		mr->pd = pd;
+	}
 	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
 		mr->addr = addr;
 		mr->length = length;
@@ -128,6 +134,9 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 	err = roce_verbs_mr_fini(&compat_mr_of(mr)->vmr);
 	if (err)
 		return -err;
+	if (compat_mr_of(mr)->dm)
+		compat_dm_drop(compat_mr_of(mr)->dm);
+	compat_pd_drop(mr->pd);
 	free(compat_mr_of(mr));
 	return 0;
 }
@@ -161,7 +170,7 @@ int compat_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32
 	for (uint32_t i = 0; i < num_sge && !err; i++) {
 		uint64_t ptr;
 		enum roce_mem_verdict verdict = roce_mem_check_local(
-			&dev->transport.keys, &compat_pd_of(pd)->rpd, (roce_key_t){sg_list[i].lkey},
+			&dev->transport.keys, compat_rpd_of(pd), (roce_key_t){sg_list[i].lkey},
 			sg_list[i].addr, sg_list[i].length, need, &ptr);
 
 		switch (verdict) {

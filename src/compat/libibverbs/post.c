@@ -15,9 +15,33 @@ _Static_assert(offsetof(struct ibv_sge, addr) == offsetof(struct roce_sge, addr)
 _Static_assert(offsetof(struct ibv_sge, length) == offsetof(struct roce_sge, length), "sge.length");
 _Static_assert(offsetof(struct ibv_sge, lkey) == offsetof(struct roce_sge, lkey), "sge.lkey");
 
-static enum roce_post_result post_one(struct roce_qp *qp, const struct ibv_send_wr *wr,
+/* Members of the request's union by transport and operation. */
+static void fill_target(const struct roce_qp *qp, const struct ibv_send_wr *wr,
+			struct roce_send_wr *out)
+{
+	if (qp->cfg.type == ROCE_QP_UD) {
+		out->path = wr->wr.ud.ah ? &compat_ah_of(wr->wr.ud.ah)->rah.path : NULL;
+		out->remote_qpn = wr->wr.ud.remote_qpn & ROCE_QPN_MASK;
+		out->remote_qkey = wr->wr.ud.remote_qkey;
+		return;
+	}
+	if (qp->cfg.type == ROCE_QP_XRC_INI)
+		out->remote_srqn = wr->qp_type.xrc.remote_srqn & ROCE_QPN_MASK;
+	if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		out->remote_addr = wr->wr.atomic.remote_addr;
+		out->rkey = wr->wr.atomic.rkey;
+		out->compare_add = wr->wr.atomic.compare_add;
+		out->swap = wr->wr.atomic.swap;
+	} else {
+		out->remote_addr = wr->wr.rdma.remote_addr;
+		out->rkey = wr->wr.rdma.rkey;
+	}
+}
+
+static enum roce_post_result post_one(struct roce_verbs_qp *vqp, const struct ibv_send_wr *wr,
 				      roce_ns_t now)
 {
+	struct roce_qp *qp = &vqp->qp;
 	struct roce_send_wr out = {
 		.wr_id = wr->wr_id,
 		.sge = (const struct roce_sge *)wr->sg_list,
@@ -32,21 +56,15 @@ static enum roce_post_result post_one(struct roce_qp *qp, const struct ibv_send_
 	/* Before anything reads the list; a negative number is a large one here. */
 	if (out.sge_count > qp->sq.max_sge)
 		return ROCE_POST_TOO_MANY_SGE;
-	if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		out.remote_addr = wr->wr.atomic.remote_addr;
-		out.rkey = wr->wr.atomic.rkey;
-		out.compare_add = wr->wr.atomic.compare_add;
-		out.swap = wr->wr.atomic.swap;
-	} else {
-		out.remote_addr = wr->wr.rdma.remote_addr;
-		out.rkey = wr->wr.rdma.rkey;
-	}
+	fill_target(qp, wr, &out);
+	if (qp->cfg.type == ROCE_QP_UD)
+		return roce_verbs_qp_post_datagram(vqp, &out, now);
 	return roce_post_send(qp, &out, now);
 }
 
 int compat_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
-	struct roce_verbs_qp *vqp = &compat_qp_of(qp)->vqp;
+	struct roce_verbs_qp *vqp = compat_vqp_of(qp);
 	enum roce_post_result result = ROCE_POST_OK;
 	roce_ns_t now;
 
@@ -56,7 +74,7 @@ int compat_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 	}
 	now = roce_verbs_qp_lock(vqp);
 	for (; wr; wr = wr->next) {
-		result = post_one(&vqp->qp, wr, now);
+		result = post_one(vqp, wr, now);
 		if (result != ROCE_POST_OK)
 			break;
 	}
@@ -70,7 +88,7 @@ int compat_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 
 int compat_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
-	struct roce_verbs_qp *vqp = &compat_qp_of(qp)->vqp;
+	struct roce_verbs_qp *vqp = compat_vqp_of(qp);
 	enum roce_post_result result = ROCE_POST_OK;
 	roce_ns_t now;
 

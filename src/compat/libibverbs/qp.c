@@ -24,13 +24,17 @@ static void caps_to_verbs(struct roce_qp_caps *out, const struct ibv_qp_cap *cap
 	};
 }
 
+/* Without a receive queue of its own there is nothing to tell of one. */
 static void caps_from_qp(struct ibv_qp_cap *out, const struct roce_qp_config *cfg)
 {
+	bool has_recv = !cfg->srq && cfg->type != ROCE_QP_XRC_INI && cfg->type != ROCE_QP_XRC_TGT;
+	bool has_send = cfg->type != ROCE_QP_XRC_TGT;
+
 	*out = (struct ibv_qp_cap){
-		.max_send_wr = cfg->max_send_wr,
-		.max_recv_wr = cfg->max_recv_wr,
-		.max_send_sge = cfg->max_send_sge,
-		.max_recv_sge = cfg->max_recv_sge,
+		.max_send_wr = has_send ? cfg->max_send_wr : 0,
+		.max_recv_wr = has_recv ? cfg->max_recv_wr : 0,
+		.max_send_sge = has_send ? cfg->max_send_sge : 0,
+		.max_recv_sge = has_recv ? cfg->max_recv_sge : 0,
 		.max_inline_data = cfg->max_inline,
 	};
 }
@@ -40,26 +44,28 @@ static struct roce_verbs_cq *cq_or_null(struct ibv_cq *cq)
 	return cq ? &compat_cq_of(cq)->vcq : NULL;
 }
 
-static struct compat_qp *create_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
+static struct compat_qp *create_qp(struct ibv_context *context, struct ibv_pd *pd,
+				   struct ibv_xrcd *xrcd, const struct ibv_qp_init_attr *attr)
 {
-	struct roce_context *ctx = compat_roce_of(pd->context);
+	struct roce_context *ctx = compat_roce_of(context);
 	struct compat_qp *cqp;
 	struct roce_qp_request req;
 	int err;
 
 	if (roce_context_is_forked(ctx))
 		return compat_null(-COMPAT_FORKED);
-	if (attr->srq)
-		return compat_null(roce_refuse(EOPNOTSUPP, "create_qp: srq is not supported"));
 	cqp = calloc(1, sizeof(*cqp));
 	if (!cqp)
 		return compat_null(-ENOMEM);
 	req = (struct roce_qp_request){
 		.type = attr->qp_type > 0xff ? OUT_OF_RANGE : (uint8_t)attr->qp_type,
 		.sq_sig_all = attr->sq_sig_all != 0,
-		.pd = &compat_pd_of(pd)->rpd,
+		.pd = pd ? compat_rpd_of(pd) : NULL,
 		.send_cq = cq_or_null(attr->send_cq),
 		.recv_cq = cq_or_null(attr->recv_cq),
+		.srq = attr->srq ? &compat_srq_of(attr->srq)->vsrq : NULL,
+		.xrcd = xrcd ? compat_xrcd_of(xrcd)->rxrcd : NULL,
+		.allocator = compat_allocator_of(pd),
 		.owner = cqp,
 	};
 	caps_to_verbs(&req.caps, &attr->cap);
@@ -69,11 +75,14 @@ static struct compat_qp *create_qp(struct ibv_pd *pd, const struct ibv_qp_init_a
 		return compat_null(err);
 	}
 	cqp->is_sig_all = req.sq_sig_all;
-	cqp->ex.qp_base.context = pd->context;
+	compat_pd_hold(pd);
+	cqp->handle_count = 1;
+	cqp->ex.qp_base.context = context;
 	cqp->ex.qp_base.qp_context = attr->qp_context;
 	cqp->ex.qp_base.pd = pd;
 	cqp->ex.qp_base.send_cq = attr->send_cq;
 	cqp->ex.qp_base.recv_cq = attr->recv_cq;
+	cqp->ex.qp_base.srq = attr->srq;
 	cqp->ex.qp_base.handle = compat_next_handle();
 	cqp->ex.qp_base.qp_num = cqp->vqp.qp.cfg.qpn.v;
 	cqp->ex.qp_base.state = IBV_QPS_RESET;
@@ -83,18 +92,23 @@ static struct compat_qp *create_qp(struct ibv_pd *pd, const struct ibv_qp_init_a
 	return cqp;
 }
 
-static void destroy_qp(struct compat_qp *cqp)
+static int destroy_qp(struct compat_qp *cqp)
 {
-	roce_verbs_qp_fini(&cqp->vqp);
+	int err = roce_verbs_qp_fini(&cqp->vqp);
+
+	if (err)
+		return err;
 	compat_qp_ex_fini(cqp);
+	compat_pd_drop(cqp->ex.qp_base.pd);
 	pthread_cond_destroy(&cqp->ex.qp_base.cond);
 	pthread_mutex_destroy(&cqp->ex.qp_base.mutex);
 	free(cqp);
+	return 0;
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr)
 {
-	struct compat_qp *cqp = create_qp(pd, qp_init_attr);
+	struct compat_qp *cqp = create_qp(pd->context, pd, NULL, qp_init_attr);
 
 	if (!cqp)
 		return NULL;
@@ -104,30 +118,33 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init
 
 struct ibv_qp *compat_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
-	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
-			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+			       IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	bool is_target = attr->qp_type == IBV_QPT_XRC_RECV;
 	struct ibv_qp_init_attr plain;
 	struct compat_qp *cqp;
 	int err = 0;
 
-	(void)context;
 	if (attr->comp_mask & ~known)
 		return compat_null(
 			roce_refuse(EOPNOTSUPP, "create_qp_ex: comp_mask 0x%x", attr->comp_mask));
-	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
+	if (is_target && !(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD))
+		return compat_null(roce_refuse(EINVAL, "create_qp_ex: no xrcd in comp_mask"));
+	if (!is_target && !(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
 		return compat_null(roce_refuse(EINVAL, "create_qp_ex: no pd in comp_mask"));
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && attr->create_flags)
 		return compat_null(roce_refuse(EOPNOTSUPP, "create_qp_ex: create_flags 0x%x",
 					       attr->create_flags));
 	/* The extended struct begins with the fields of the plain one. */
 	memcpy(&plain, attr, sizeof(plain));
-	cqp = create_qp(attr->pd, &plain);
+	cqp = create_qp(context, is_target ? NULL : attr->pd, is_target ? attr->xrcd : NULL,
+			&plain);
 	if (!cqp)
 		return NULL;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		err = compat_qp_ex_init(cqp, attr->send_ops_flags);
 	if (err) {
-		destroy_qp(cqp);
+		(void)destroy_qp(cqp);
 		return compat_null(err);
 	}
 	caps_from_qp(&attr->cap, &cqp->vqp.qp.cfg);
@@ -138,10 +155,76 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 {
 	struct compat_qp *cqp = compat_qp_of(qp);
 
-	if (roce_context_is_forked(cqp->vqp.ctx))
+	struct compat_qp *first = cqp->origin ? cqp->origin : cqp;
+	struct roce_device *dev;
+	bool is_last;
+
+	if (roce_context_is_forked(first->vqp.ctx))
 		return COMPAT_FORKED;
-	destroy_qp(cqp);
+	dev = first->vqp.ctx->dev;
+	pthread_mutex_lock(&dev->lock);
+	is_last = first->handle_count == 1;
+	if (!is_last)
+		first->handle_count--;
+	pthread_mutex_unlock(&dev->lock);
+	if (is_last) {
+		int err = destroy_qp(first);
+
+		if (err)
+			return -err;
+	}
+	if (cqp != first)
+		free(cqp);
 	return 0;
+}
+
+/* ---- further handles of an XRC target ---- */
+
+static struct compat_qp *find_target(struct roce_device *dev, uint32_t qp_num,
+				     const struct roce_xrcd *xrcd)
+{
+	struct roce_transport *t = &dev->transport;
+	struct roce_qp *qp = t->cfg.qp_table[qp_num & t->cfg.qp_table_mask];
+	struct roce_verbs_qp *vqp = qp ? qp->cfg.owner : NULL;
+
+	if (!qp || qp->cfg.qpn.v != qp_num || qp->cfg.type != ROCE_QP_XRC_TGT || vqp->xrcd != xrcd)
+		return NULL;
+	return vqp->events.owner;
+}
+
+struct ibv_qp *compat_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr)
+{
+	const uint32_t needed =
+		IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+	struct roce_context *ctx = compat_roce_of(context);
+	struct compat_qp *handle;
+
+	if (roce_context_is_forked(ctx))
+		return compat_null(-COMPAT_FORKED);
+	if ((attr->comp_mask & needed) != needed || attr->qp_type != IBV_QPT_XRC_RECV)
+		return compat_null(roce_refuse(EINVAL, "open_qp: only XRC targets are shared, by "
+						       "number, xrcd and type"));
+	handle = calloc(1, sizeof(*handle));
+	if (!handle)
+		return compat_null(-ENOMEM);
+	pthread_mutex_lock(&ctx->dev->lock);
+	handle->origin = find_target(ctx->dev, attr->qp_num, compat_xrcd_of(attr->xrcd)->rxrcd);
+	if (handle->origin)
+		handle->origin->handle_count++;
+	pthread_mutex_unlock(&ctx->dev->lock);
+	if (!handle->origin) {
+		free(handle);
+		return compat_null(roce_refuse(
+			EINVAL, "open_qp: no XRC target 0x%06x in the domain", attr->qp_num));
+	}
+	handle->ex.qp_base.context = context;
+	if (attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT)
+		handle->ex.qp_base.qp_context = attr->qp_context;
+	handle->ex.qp_base.handle = compat_next_handle();
+	handle->ex.qp_base.qp_num = attr->qp_num;
+	handle->ex.qp_base.state = handle->origin->ex.qp_base.state;
+	handle->ex.qp_base.qp_type = attr->qp_type;
+	return &handle->ex.qp_base;
 }
 
 /* ---- modify and query ---- */
@@ -205,16 +288,15 @@ static void attr_to_verbs(struct roce_qp_attr *out, const struct ibv_qp_attr *at
 
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask)
 {
-	struct compat_qp *cqp = compat_qp_of(qp);
 	struct roce_qp_attr wanted;
 	struct roce_av av;
 	int err;
 
-	if (roce_context_is_forked(cqp->vqp.ctx))
+	if (roce_context_is_forked(compat_vqp_of(qp)->ctx))
 		return COMPAT_FORKED;
 	attr_to_verbs(&wanted, attr);
 	compat_av_from_ah_attr(&av, &attr->ah_attr);
-	err = roce_verbs_qp_modify(&cqp->vqp, &wanted, (uint32_t)attr_mask, &av);
+	err = roce_verbs_qp_modify(compat_vqp_of(qp), &wanted, (uint32_t)attr_mask, &av);
 	if (err)
 		return -err;
 	if (attr_mask & IBV_QP_STATE)
@@ -225,14 +307,13 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask)
 int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		 struct ibv_qp_init_attr *init_attr)
 {
-	struct compat_qp *cqp = compat_qp_of(qp);
 	struct roce_qp_attr now;
 	bool is_draining;
 
 	(void)attr_mask; /* everything is at hand */
-	if (roce_context_is_forked(cqp->vqp.ctx))
+	if (roce_context_is_forked(compat_vqp_of(qp)->ctx))
 		return COMPAT_FORKED;
-	roce_verbs_qp_query(&cqp->vqp, &now, &is_draining);
+	roce_verbs_qp_query(compat_vqp_of(qp), &now, &is_draining);
 	*attr = (struct ibv_qp_attr){
 		.qp_state = (enum ibv_qp_state)now.state,
 		.cur_qp_state = (enum ibv_qp_state)now.state,
@@ -254,7 +335,7 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		.retry_cnt = now.retry_cnt,
 		.rnr_retry = now.rnr_retry,
 	};
-	caps_from_qp(&attr->cap, &cqp->vqp.qp.cfg);
+	caps_from_qp(&attr->cap, &compat_vqp_of(qp)->qp.cfg);
 	ah_attr_from_path(&attr->ah_attr, &now.path, now.port_num);
 	*init_attr = (struct ibv_qp_init_attr){
 		.qp_context = qp->qp_context,
@@ -263,7 +344,7 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		.srq = qp->srq,
 		.cap = attr->cap,
 		.qp_type = qp->qp_type,
-		.sq_sig_all = cqp->is_sig_all,
+		.sq_sig_all = compat_qp_of(qp)->is_sig_all,
 	};
 	qp->state = attr->qp_state;
 	return 0;

@@ -176,21 +176,6 @@ static void wr_send_tso_unsupported(struct ibv_qp_ex *ex, void *hdr, uint16_t hd
 	note_error(stage_of(ex), EOPNOTSUPP);
 }
 
-static void wr_set_ud_addr_unsupported(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t remote_qpn,
-				       uint32_t remote_qkey)
-{
-	(void)ah;
-	(void)remote_qpn;
-	(void)remote_qkey;
-	note_error(stage_of(ex), EOPNOTSUPP);
-}
-
-static void wr_set_xrc_srqn_unsupported(struct ibv_qp_ex *ex, uint32_t remote_srqn)
-{
-	(void)remote_srqn;
-	note_error(stage_of(ex), EOPNOTSUPP);
-}
-
 static void wr_atomic_write_unsupported(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
 					const void *atomic_wr)
 {
@@ -198,6 +183,28 @@ static void wr_atomic_write_unsupported(struct ibv_qp_ex *ex, uint32_t rkey, uin
 	(void)remote_addr;
 	(void)atomic_wr;
 	note_error(stage_of(ex), EOPNOTSUPP);
+}
+
+/* ---- where the request goes ---- */
+
+static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t remote_qpn,
+			   uint32_t remote_qkey)
+{
+	struct roce_send_wr *wr = current_of(stage_of(ex));
+
+	if (!wr)
+		return;
+	wr->path = ah ? &compat_ah_of(ah)->rah.path : NULL;
+	wr->remote_qpn = remote_qpn & ROCE_QPN_MASK;
+	wr->remote_qkey = remote_qkey;
+}
+
+static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
+{
+	struct roce_send_wr *wr = current_of(stage_of(ex));
+
+	if (wr)
+		wr->remote_srqn = remote_srqn & ROCE_QPN_MASK;
 }
 
 /* ---- data of the request being built ---- */
@@ -296,7 +303,10 @@ static enum roce_post_result post_all(struct roce_verbs_qp *vqp, const struct co
 	if (st->count > room_of(&vqp->qp.sq))
 		return ROCE_POST_FULL;
 	for (uint32_t i = 0; i < st->count; i++) {
-		enum roce_post_result result = roce_post_send(&vqp->qp, &st->wrs[i], now);
+		enum roce_post_result result =
+			vqp->qp.cfg.type == ROCE_QP_UD
+				? roce_verbs_qp_post_datagram(vqp, &st->wrs[i], now)
+				: roce_post_send(&vqp->qp, &st->wrs[i], now);
 
 		if (result != ROCE_POST_OK) {
 			if (roce_qp_get_state(&vqp->qp) != ROCE_QP_ERR)
@@ -366,8 +376,8 @@ int compat_qp_ex_init(struct compat_qp *cqp, uint64_t send_ops_flags)
 	ex->wr_send_imm = wr_send_imm;
 	ex->wr_send_inv = wr_send_inv;
 	ex->wr_send_tso = wr_send_tso_unsupported;
-	ex->wr_set_ud_addr = wr_set_ud_addr_unsupported;
-	ex->wr_set_xrc_srqn = wr_set_xrc_srqn_unsupported;
+	ex->wr_set_ud_addr = wr_set_ud_addr;
+	ex->wr_set_xrc_srqn = wr_set_xrc_srqn;
 	ex->wr_set_inline_data = wr_set_inline_data;
 	ex->wr_set_inline_data_list = wr_set_inline_data_list;
 	ex->wr_set_sge = wr_set_sge;

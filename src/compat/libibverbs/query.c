@@ -58,7 +58,8 @@ static void fill_device_attr(struct ibv_context *context, struct ibv_device_attr
 		.max_qp = ROCE_MAX_QP,
 		.max_qp_wr = ROCE_MAX_QP_WR,
 		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT |
-				    IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN,
+				    IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
+				    IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC,
 		.max_sge = ROCE_MAX_SGE,
 		.max_sge_rd = ROCE_MAX_SGE,
 		.max_cq = ROCE_MAX_CQ,
@@ -69,7 +70,13 @@ static void fill_device_attr(struct ibv_context *context, struct ibv_device_attr
 		.max_res_rd_atom = ROCE_MAX_RD_ATOMIC * ROCE_MAX_QP,
 		.max_qp_init_rd_atom = ROCE_MAX_RD_ATOMIC,
 		.atomic_cap = IBV_ATOMIC_HCA,
+		.max_mcast_grp = ROCE_MAX_MCAST_GROUPS,
+		.max_mcast_qp_attach = ROCE_MAX_MCAST_ATTACH,
+		.max_total_mcast_qp_attach = ROCE_MAX_MCAST_ATTACH,
 		.max_ah = ROCE_MAX_AH,
+		.max_srq = ROCE_MAX_SRQ,
+		.max_srq_wr = ROCE_MAX_SRQ_WR,
+		.max_srq_sge = ROCE_MAX_SGE,
 		.max_pkeys = 1,
 		.local_ca_ack_delay = ACK_DELAY_CODE,
 		.phys_port_cnt = 1,
@@ -89,10 +96,16 @@ int compat_query_device_ex(struct ibv_context *context,
 {
 	const uint32_t odp = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE |
 			     IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
+	const uint32_t unreliable =
+		IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
 	struct ibv_device_attr_ex full = {
 		/* No region is pinned, so all of them are "on demand". */
 		.odp_caps = {.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT,
-			     .per_transport_caps = {.rc_odp_caps = odp}},
+			     .per_transport_caps = {.rc_odp_caps = odp | IBV_ODP_SUPPORT_SRQ_RECV,
+						    .uc_odp_caps = unreliable,
+						    .ud_odp_caps = unreliable}},
+		.xrc_odp_caps = odp | IBV_ODP_SUPPORT_SRQ_RECV,
+		.max_dm_size = ROCE_MAX_DM_BYTES,
 		.completion_timestamp_mask = UINT64_MAX,
 		.hca_core_clock = HCA_CLOCK_KHZ,
 		.phys_port_cnt_ex = 1,

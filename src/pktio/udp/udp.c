@@ -60,7 +60,8 @@ static void fill_address(const struct udp_io *io, const struct roce_gid *gid, ui
 		out->v6.sin6_family = AF_INET6;
 		out->v6.sin6_port = htons(port);
 		memcpy(&out->v6.sin6_addr, gid->raw, 16);
-		out->v6.sin6_scope_id = is_link_local(gid) ? io->ifindex : 0;
+		out->v6.sin6_scope_id =
+			is_link_local(gid) || roce_gid_is_multicast(gid) ? io->ifindex : 0;
 	}
 }
 
@@ -92,6 +93,23 @@ static int bind_source_port(const struct udp_io *io, int fd, uint16_t *out_port)
 	return -EADDRINUSE;
 }
 
+/* Groups: out through our device, to members on this host as well; the hop limit that a batch does
+ * not name is the same as for other destinations. */
+static void set_multicast_options(const struct udp_io *io, int fd)
+{
+	struct ip_mreqn out = {.imr_ifindex = (int)io->ifindex};
+
+	if (io->is_v4) {
+		(void)setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &out, sizeof(out));
+		(void)set_option(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 1);
+		(void)set_option(fd, IPPROTO_IP, IP_MULTICAST_TTL, UDP_HOP_LIMIT_DEFAULT);
+	} else {
+		(void)set_option(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, (int)io->ifindex);
+		(void)set_option(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 1);
+		(void)set_option(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, UDP_HOP_LIMIT_DEFAULT);
+	}
+}
+
 static int open_tx_socket(const struct udp_io *io, int *out_fd, uint16_t *out_port)
 {
 	int fd = socket(io->is_v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
@@ -109,6 +127,7 @@ static int open_tx_socket(const struct udp_io *io, int *out_fd, uint16_t *out_po
 	}
 	if (err)
 		goto fail;
+	set_multicast_options(io, fd);
 	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER_BYTES);
 	(void)set_option(fd, SOL_SOCKET, SO_RCVBUF, 0); /* nobody reads it */
 	err = bind_source_port(io, fd, out_port);

@@ -14,7 +14,7 @@
 
 struct roce_udp_config {
 	struct roce_gid local;
-	uint32_t ifindex; /* scope of a link-local address, else ignored */
+	uint32_t ifindex; /* scope of a link-local address; where multicast leaves */
 	int rx_fd;	  /* non-blocking; owned by the pktio from a successful open on */
 	struct roce_pktio_stats *stats;
 };

@@ -21,12 +21,13 @@
 #define IPV6_FLOWINFO 11
 #endif
 
-#define UDP_TX_SOCKETS_MAX 64u
-#define UDP_FLOW_BUCKETS   1024u
-#define UDP_FLOWS_MAX	   16384u
-#define UDP_RX_DEPTH_MAX   8u
-#define UDP_RX_BYTES	   65536u
-#define UDP_TX_CALL_MAX	   16u /* batches of one sendmmsg() */
+#define UDP_TX_SOCKETS_MAX    64u
+#define UDP_FLOW_BUCKETS      1024u
+#define UDP_FLOWS_MAX	      16384u
+#define UDP_RX_DEPTH_MAX      8u
+#define UDP_RX_BYTES	      65536u
+#define UDP_HOP_LIMIT_DEFAULT 64  /* the system's, which a batch need not name */
+#define UDP_TX_CALL_MAX	      16u /* batches of one sendmmsg() */
 
 union udp_address {
 	struct sockaddr any;

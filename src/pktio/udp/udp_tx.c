@@ -19,7 +19,6 @@
 #define SEGMENTS_OLD_KERNEL 64u
 #define SEND_TRIES	    3u
 #define SEND_WAIT_MS	    1
-#define HOP_LIMIT_DEFAULT   64u
 
 void udp_tx_init(struct udp_io *io)
 {
@@ -63,7 +62,7 @@ static size_t build_control(const struct udp_io *io, const struct roce_pktio_tx 
 		at = put_control(at, io->is_v4 ? IPPROTO_IP : IPPROTO_IPV6,
 				 io->is_v4 ? IP_TOS : IPV6_TCLASS, &traffic_class,
 				 sizeof(traffic_class));
-	if (hop_limit != 0 && hop_limit != HOP_LIMIT_DEFAULT)
+	if (hop_limit != 0 && hop_limit != UDP_HOP_LIMIT_DEFAULT)
 		at = put_control(at, io->is_v4 ? IPPROTO_IP : IPPROTO_IPV6,
 				 io->is_v4 ? IP_TTL : IPV6_HOPLIMIT, &hop_limit, sizeof(hop_limit));
 	if (has_flow_label(io, b)) {
