@@ -45,18 +45,3 @@ enum roce_mem_verdict roce_mem_check_remote(const struct roce_key_table *tab,
 		return ROCE_MEM_BAD_KEY;
 	return check_region(mr, pd, va, length, need, out_ptr);
 }
-
-enum roce_mem_verdict roce_mem_invalidate(struct roce_key_table *tab, const struct roce_pd *pd,
-					  roce_key_t rkey)
-{
-	struct roce_mr *mr = roce_key_table_find(tab, rkey);
-
-	if (!mr || !mr->is_valid || mr->rkey.v != rkey.v)
-		return ROCE_MEM_BAD_KEY;
-	if (mr->pd != pd)
-		return ROCE_MEM_BAD_PD;
-	if (!mr->can_invalidate)
-		return ROCE_MEM_BAD_ACCESS;
-	mr->is_valid = false;
-	return ROCE_MEM_OK;
-}
