@@ -5,6 +5,7 @@
  */
 #include "transport/roles.h"
 
+#include "base/marks.h"
 #include "wq/sge.h"
 
 #include <string.h>
@@ -39,20 +40,20 @@ static enum roce_post_result check_send(const struct roce_qp *qp, const struct r
 
 	if (qp->attr.state != ROCE_QP_RTS && qp->attr.state != ROCE_QP_SQD &&
 	    qp->attr.state != ROCE_QP_SQE && qp->attr.state != ROCE_QP_ERR)
-		return ROCE_POST_BAD_STATE;
+		return ROCE_MARKED(post_send_state, ROCE_POST_BAD_STATE);
 	if (!is_opcode_supported(qp, wr->opcode))
-		return ROCE_POST_BAD_OPCODE;
+		return ROCE_MARKED(post_send_opcode, ROCE_POST_BAD_OPCODE);
 	if (wr->sge_count > qp->sq.max_sge)
-		return ROCE_POST_TOO_MANY_SGE;
+		return ROCE_MARKED(post_send_sge, ROCE_POST_TOO_MANY_SGE);
 	length = roce_sge_total(wr->sge, wr->sge_count);
 	*out_length = length;
 	if ((wr->flags & ROCE_SEND_INLINE) &&
 	    (roce_wr_is_read_or_atomic(wr->opcode) || length > qp->sq.max_inline))
-		return ROCE_POST_BAD_INLINE;
+		return ROCE_MARKED(post_send_inline, ROCE_POST_BAD_INLINE);
 	if (length > MESSAGE_BYTES_MAX || (is_atomic && length < 8))
-		return ROCE_POST_BAD_LENGTH;
+		return ROCE_MARKED(post_send_length, ROCE_POST_BAD_LENGTH);
 	if (roce_send_queue_is_full(&qp->sq))
-		return ROCE_POST_FULL;
+		return ROCE_MARKED(post_send_full, ROCE_POST_FULL);
 	return ROCE_POST_OK;
 }
 
@@ -104,6 +105,7 @@ enum roce_post_result roce_post_send(struct roce_qp *qp, const struct roce_send_
 	}
 	qp->sq.posted++;
 	if (qp->attr.state == ROCE_QP_ERR) {
+		ROCE_MARK(post_send_flushed);
 		roce_qp_complete_send(qp, ROCE_WC_WR_FLUSH_ERR, now);
 		qp->sq.next = qp->sq.posted;
 	} else {
@@ -116,16 +118,18 @@ enum roce_post_result roce_post_recv(struct roce_qp *qp, uint64_t wr_id, const s
 				     uint32_t sge_count, roce_ns_t now)
 {
 	if (qp->attr.state == ROCE_QP_RESET)
-		return ROCE_POST_BAD_STATE;
+		return ROCE_MARKED(post_recv_state, ROCE_POST_BAD_STATE);
 	if (sge_count > qp->rq.max_sge)
-		return ROCE_POST_TOO_MANY_SGE;
+		return ROCE_MARKED(post_recv_sge, ROCE_POST_TOO_MANY_SGE);
 	if (!roce_recv_queue_push(&qp->rq, wr_id, sge, sge_count))
-		return ROCE_POST_FULL;
-	if (qp->attr.state == ROCE_QP_ERR)
+		return ROCE_MARKED(post_recv_full, ROCE_POST_FULL);
+	if (qp->attr.state == ROCE_QP_ERR) {
+		ROCE_MARK(post_recv_flushed);
 		roce_qp_complete_recv(qp,
 				      &(struct roce_cqe){.status = ROCE_WC_WR_FLUSH_ERR,
 							 .opcode = ROCE_WC_RECV,
 							 .timestamp_ns = now},
 				      false);
+	}
 	return ROCE_POST_OK;
 }

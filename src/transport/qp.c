@@ -7,6 +7,7 @@
 #include "transport/qp.h"
 
 #include "base/assert.h"
+#include "base/marks.h"
 #include "transport/qp_states.h"
 #include "transport/roles.h"
 #include "transport/segment.h"
@@ -25,7 +26,7 @@ static void reset_roles(struct roce_qp *qp)
 bool roce_qp_init(struct roce_qp *qp, struct roce_transport *t, const struct roce_qp_config *cfg)
 {
 	if (*table_entry(t, cfg->qpn))
-		return false;
+		return ROCE_MARKED(qp_number_taken, false);
 	*qp = (struct roce_qp){.t = t, .cfg = *cfg};
 	roce_list_init(&qp->ready_link);
 	roce_list_init(&qp->wait_link);
@@ -119,7 +120,9 @@ static void push_cqe(struct roce_qp *qp, struct roce_cq *cq, const struct roce_c
 
 	if (roce_cq_push(cq, cqe, is_solicited))
 		return;
-	if (!was_overrun) {
+	if (was_overrun) {
+		ROCE_MARK(qp_cq_dead);
+	} else {
 		roce_count(t, ROCE_STAT_CQ_OVERRUNS);
 		t->cfg.ops->async_event(t->cfg.ctx, ROCE_EVENT_CQ_ERR, NULL, cq);
 	}

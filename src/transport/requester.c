@@ -10,6 +10,7 @@
 #include "transport/roles.h"
 
 #include "base/assert.h"
+#include "base/marks.h"
 #include "transport/segment.h"
 
 enum step {
@@ -82,6 +83,7 @@ void roce_requester_set_peer(struct roce_qp *qp, struct roce_peer *peer)
 	roce_qp_mark_ready(qp);
 	if (qp->req.inflight == 0)
 		return;
+	ROCE_MARK(requester_peer_changed);
 	roce_window_release(&old->window, qp->req.inflight);
 	wake_all(&old->waiters);
 	roce_window_on_send(&peer->window, qp->req.inflight);
@@ -138,13 +140,16 @@ static bool start_wqe(struct roce_qp *qp, struct roce_send_wqe *wqe)
 	uint32_t packets = 1;
 
 	if (qp->attr.state == ROCE_QP_SQD)
-		return false;
+		return ROCE_MARKED(requester_sqd, false);
 	if ((wqe->flags & ROCE_SEND_FENCE) && qp->req.rd_outstanding)
-		return false;
-	if (!is_memory_ok(qp, wqe))
+		return ROCE_MARKED(requester_fence, false);
+	if (!is_memory_ok(qp, wqe)) {
+		ROCE_MARK(requester_lkey);
 		wqe->status = ROCE_WC_LOC_PROT_ERR;
-	else if (roce_wr_is_read_or_atomic(wqe->opcode) && qp->attr.max_rd_atomic == 0)
+	} else if (roce_wr_is_read_or_atomic(wqe->opcode) && qp->attr.max_rd_atomic == 0) {
+		ROCE_MARK(requester_no_reads);
 		wqe->status = ROCE_WC_LOC_QP_OP_ERR;
+	}
 	if (!is_atomic(wqe->opcode))
 		packets = roce_segment_count(wqe->length, shift_of(qp));
 	wqe->first_psn = qp->req.next_psn;
@@ -219,6 +224,7 @@ static enum step send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe,
 	enum roce_op op;
 
 	if (!roce_window_has_room(window, cost)) {
+		ROCE_MARK(requester_window_full);
 		roce_count(qp->t, ROCE_STAT_WINDOW_BLOCKED);
 		wait_on(qp, &qp->peer->waiters);
 		return STEP_STOP;
@@ -267,8 +273,9 @@ static enum step send_read(struct roce_qp *qp, struct roce_send_wqe *wqe, struct
 	uint64_t offset = (uint64_t)index << shift;
 
 	if (qp->req.rd_outstanding >= qp->attr.max_rd_atomic)
-		return STEP_STOP;
+		return ROCE_MARKED(requester_reads_full, STEP_STOP);
 	if (t->read_inflight && t->read_inflight + cost > t->cfg.read_window) {
+		ROCE_MARK(requester_read_window_full);
 		wait_on(qp, &t->read_waiters);
 		return STEP_STOP;
 	}
@@ -292,7 +299,7 @@ static enum step send_atomic(struct roce_qp *qp, struct roce_send_wqe *wqe, stru
 	bool is_swap = wqe->opcode == ROCE_WR_ATOMIC_CMP_AND_SWP;
 
 	if (qp->req.rd_outstanding >= qp->attr.max_rd_atomic)
-		return STEP_STOP;
+		return ROCE_MARKED(requester_atomics_full, STEP_STOP);
 	start_packet(qp, pkt, is_swap ? ROCE_RC_CMP_SWAP : ROCE_RC_FETCH_ADD);
 	pkt->hdr.ack_req = true;
 	pkt->hdr.va = wqe->remote_addr;
@@ -311,8 +318,10 @@ static void announce_drained(struct roce_qp *qp)
 	if (qp->attr.state != ROCE_QP_SQD || qp->req.is_drain_announced)
 		return;
 	if (qp->sq.completed != qp->sq.posted &&
-	    roce_send_queue_at(&qp->sq, qp->sq.completed)->is_started)
+	    roce_send_queue_at(&qp->sq, qp->sq.completed)->is_started) {
+		ROCE_MARK(requester_not_drained);
 		return;
+	}
 	qp->req.is_drain_announced = true;
 	if (qp->attr.en_sqd_async_notify)
 		roce_qp_event(qp, ROCE_EVENT_SQ_DRAINED);
@@ -331,8 +340,9 @@ static enum step send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_
 		return STEP_STOP;
 	if (wqe->status != ROCE_WC_SUCCESS) {
 		/* It failed locally: its turn to complete comes after all earlier ones. */
-		if (qp->sq.completed == qp->sq.next)
-			roce_qp_fail_send(qp, (enum roce_wc_status)wqe->status, now);
+		if (qp->sq.completed != qp->sq.next)
+			return ROCE_MARKED(requester_failed_waits, STEP_STOP);
+		roce_qp_fail_send(qp, (enum roce_wc_status)wqe->status, now);
 		return STEP_STOP;
 	}
 	switch ((enum roce_wr_opcode)wqe->opcode) {
@@ -394,6 +404,7 @@ void roce_tx_fault(struct roce_transport *t, const struct roce_tx_pkt *pkt, roce
 
 		if (!wqe->is_started || roce_psn_diff(pkt->hdr.psn, wqe->last_psn) > 0)
 			continue;
+		ROCE_MARK(requester_tx_fault);
 		wqe->status = ROCE_WC_LOC_PROT_ERR;
 		roce_requester_restart(qp);
 		return;
