@@ -260,6 +260,12 @@ static enum step send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe,
 	return STEP_SENT;
 }
 
+/* A request that has started must be able to go on after the program lowered the limit to 0. */
+static uint32_t rd_atomic_quota(const struct roce_qp *qp)
+{
+	return qp->attr.max_rd_atomic ? qp->attr.max_rd_atomic : 1;
+}
+
 /* READ: one request for what is left up to the chunk boundary, charged to our own READ window,
  * since the responses are what could overflow. A peer sees READs of at most that size. */
 static enum step send_read(struct roce_qp *qp, struct roce_send_wqe *wqe, struct roce_tx_pkt *pkt,
@@ -272,7 +278,7 @@ static enum step send_read(struct roce_qp *qp, struct roce_send_wqe *wqe, struct
 	uint32_t cost = (uint32_t)roce_segment_cost(wqe->length, shift, index, index + packets);
 	uint64_t offset = (uint64_t)index << shift;
 
-	if (qp->req.rd_outstanding >= qp->attr.max_rd_atomic)
+	if (qp->req.rd_outstanding >= rd_atomic_quota(qp))
 		return ROCE_MARKED(requester_reads_full, STEP_STOP);
 	if (t->read_inflight && t->read_inflight + cost > t->cfg.read_window) {
 		ROCE_MARK(requester_read_window_full);
@@ -298,7 +304,7 @@ static enum step send_atomic(struct roce_qp *qp, struct roce_send_wqe *wqe, stru
 {
 	bool is_swap = wqe->opcode == ROCE_WR_ATOMIC_CMP_AND_SWP;
 
-	if (qp->req.rd_outstanding >= qp->attr.max_rd_atomic)
+	if (qp->req.rd_outstanding >= rd_atomic_quota(qp))
 		return ROCE_MARKED(requester_atomics_full, STEP_STOP);
 	start_packet(qp, pkt, is_swap ? ROCE_RC_CMP_SWAP : ROCE_RC_FETCH_ADD);
 	pkt->hdr.ack_req = true;
