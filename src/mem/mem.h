@@ -50,8 +50,9 @@ struct roce_mr {
 	uint64_t length; /* bytes */
 	uint32_t access; /* enum roce_access */
 	bool is_valid;
-	uint8_t kind;		  /* enum roce_mr_kind */
-	uint32_t window_count;	  /* region: windows bound to it; it may not go while there are any */
+	bool can_invalidate;   /* a region that a SEND with invalidate may end */
+	uint8_t kind;	       /* enum roce_mr_kind */
+	uint32_t window_count; /* region: windows bound to it; it may not go while there are any */
 	struct roce_mr *bound_to; /* window: its region while bound, else NULL */
 	const void *bound_qp;	  /* window of type 2: the QP that bound it */
 };

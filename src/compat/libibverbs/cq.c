@@ -97,7 +97,7 @@ static struct compat_cq *create_cq(struct ibv_context *context, uint32_t cqe, vo
 	pthread_mutex_init(&cq->ex.mutex, NULL);
 	pthread_cond_init(&cq->ex.cond, NULL);
 	if (channel)
-		channel->refcnt++;
+		__atomic_fetch_add(&channel->refcnt, 1, __ATOMIC_RELAXED);
 	compat_fill_cq_ex(cq);
 	return cq;
 }
@@ -156,7 +156,7 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	if (err)
 		return -err;
 	if (cq->channel)
-		cq->channel->refcnt--;
+		__atomic_fetch_sub(&cq->channel->refcnt, 1, __ATOMIC_RELAXED);
 	pthread_cond_destroy(&cq->cond);
 	pthread_mutex_destroy(&cq->mutex);
 	free(cc);
