@@ -90,7 +90,7 @@ static void on_replaced(void *ctx, int fd)
 
 		if (a->use_count && a->io->fd == fd) {
 			roce_pktio_renew(a->io);
-			(void)roce_progress_add_socket(&e->progress, fd);
+			roce_progress_renew(&e->progress);
 		}
 	}
 }

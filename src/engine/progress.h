@@ -66,6 +66,9 @@ void roce_progress_abandon(struct roce_progress *p);
 
 /* A descriptor of an address that was opened; -errno if it cannot be waited for. */
 int roce_progress_add_socket(struct roce_progress *p, int fd);
+/* Another socket took the place of an address's: the old one cannot be named any more, so the set
+ * is made anew. */
+void roce_progress_renew(struct roce_progress *p);
 
 /* The calls of struct roce_device_env. */
 void roce_progress_run(struct roce_progress *p, bool is_polling);

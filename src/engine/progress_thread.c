@@ -23,7 +23,6 @@
 #define POLLED_JUST_NOW_NS (20 * ROCE_NS_PER_US)
 #define LOCK_NAP_NS	   (50 * ROCE_NS_PER_US)
 #define LOCK_NAPS_MAX	   4u
-#define THREAD_STACK_BYTES (256u << 10)
 
 /* A lock that is taken means that the program is at work; waiting for it would make its unlock a
  * system call. */
@@ -126,7 +125,8 @@ static void *run_thread(void *arg)
 		struct epoll_event events[EVENTS_MAX];
 		bool is_timer = false;
 		bool is_lease = false;
-		int count = epoll_wait(p->epoll_fd, events, EVENTS_MAX, -1);
+		int epoll_fd = __atomic_load_n(&p->epoll_fd, __ATOMIC_ACQUIRE);
+		int count = epoll_wait(epoll_fd, events, EVENTS_MAX, -1);
 
 		for (int i = 0; i < count; i++) {
 			if (events[i].data.u32 == PROGRESS_STOP)
@@ -152,16 +152,15 @@ static void *run_thread(void *arg)
 
 /* ---- start and stop ---- */
 
-static int add(struct roce_progress *p, int fd, enum progress_source source)
+static int add(int epoll_fd, int fd, enum progress_source source, bool is_armed)
 {
-	struct epoll_event e = {.events = EPOLLIN, .data.u32 = source};
+	struct epoll_event e = {.events = is_armed ? EPOLLIN : 0, .data.u32 = source};
 
-	return epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
 }
 
 static int create_thread(struct roce_progress *p)
 {
-	pthread_attr_t attr;
 	sigset_t most, old;
 	int err;
 
@@ -172,12 +171,9 @@ static int create_thread(struct roce_progress *p)
 	sigdelset(&most, SIGFPE);
 	sigdelset(&most, SIGTRAP);
 	sigdelset(&most, SIGABRT);
-	pthread_attr_init(&attr);
-	(void)pthread_attr_setstacksize(&attr, THREAD_STACK_BYTES);
 	pthread_sigmask(SIG_SETMASK, &most, &old);
-	err = pthread_create(&p->thread, &attr, run_thread, p);
+	err = pthread_create(&p->thread, NULL, run_thread, p);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
 	if (err == 0)
 		(void)pthread_setname_np(p->thread, "uroce");
 	return -err;
@@ -194,23 +190,43 @@ static void close_descriptors(struct roce_progress *p)
 	p->epoll_fd = p->timer_fd = p->stop_fd = -1;
 }
 
-int roce_progress_start(struct roce_progress *p, struct roce_queue *queue, pthread_mutex_t *lock)
+static int create_epoll(const struct roce_progress *p, int *out)
 {
-	int lease_fd = roce_lease_fd(queue->lease);
+	const struct roce_queue *q = p->queue;
+	int lease_fd = roce_lease_fd(q->lease);
+	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	int err;
 
-	*p = (struct roce_progress){
-		.lock = lock, .queue = queue, .is_armed = true, .timer_at = ROCE_NEVER};
-	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (epoll_fd < 0)
+		return -errno;
+	err = add(epoll_fd, p->timer_fd, PROGRESS_TIMER, true);
+	if (!err)
+		err = add(epoll_fd, p->stop_fd, PROGRESS_STOP, true);
+	if (!err && lease_fd >= 0)
+		err = add(epoll_fd, lease_fd, PROGRESS_LEASE, true);
+	for (uint32_t i = 0; i < q->address_count && !err; i++) {
+		if (q->addresses[i].use_count)
+			err = add(epoll_fd, q->addresses[i].io->fd, PROGRESS_SOCKET, p->is_armed);
+	}
+	if (err)
+		close(epoll_fd);
+	else
+		*out = epoll_fd;
+	return err;
+}
+
+int roce_progress_start(struct roce_progress *p, struct roce_queue *queue, pthread_mutex_t *lock)
+{
+	int err;
+
+	*p = (struct roce_progress){.lock = lock,
+				    .queue = queue,
+				    .is_armed = true,
+				    .epoll_fd = -1,
+				    .timer_at = ROCE_NEVER};
 	p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	p->stop_fd = eventfd(0, EFD_CLOEXEC);
-	err = p->epoll_fd < 0 || p->timer_fd < 0 || p->stop_fd < 0 ? -errno : 0;
-	if (!err)
-		err = add(p, p->timer_fd, PROGRESS_TIMER);
-	if (!err)
-		err = add(p, p->stop_fd, PROGRESS_STOP);
-	if (!err && lease_fd >= 0)
-		err = add(p, lease_fd, PROGRESS_LEASE);
+	err = p->timer_fd < 0 || p->stop_fd < 0 ? -errno : create_epoll(p, &p->epoll_fd);
 	if (!err)
 		err = create_thread(p);
 	if (err) {
@@ -219,6 +235,19 @@ int roce_progress_start(struct roce_progress *p, struct roce_queue *queue, pthre
 	}
 	p->is_started = true;
 	return 0;
+}
+
+void roce_progress_renew(struct roce_progress *p)
+{
+	int old = p->epoll_fd;
+	int renewed;
+
+	if (!p->is_started || create_epoll(p, &renewed) < 0)
+		return;
+	/* The thread may wait in the old set: it has the same, and leaves it with the next event.
+	 */
+	__atomic_store_n(&p->epoll_fd, renewed, __ATOMIC_RELEASE);
+	close(old);
 }
 
 void roce_progress_stop(struct roce_progress *p)
