@@ -270,18 +270,3 @@ const struct roce_shared_counters *roce_engine_counters(const struct roce_engine
 	*out_fd = e->counters_fd;
 	return e->counters;
 }
-
-int roce_engine_facts(struct roce_engine *e, struct roce_pktio_facts *out)
-{
-	int err = -ENOENT;
-
-	pthread_mutex_lock(&e->device.lock);
-	for (uint32_t i = 0; i < e->queue.address_count && err; i++) {
-		if (e->queue.addresses[i].use_count) {
-			roce_pktio_facts(e->queue.addresses[i].io, out);
-			err = 0;
-		}
-	}
-	pthread_mutex_unlock(&e->device.lock);
-	return err;
-}

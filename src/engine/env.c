@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Not the program's mistake but its surroundings': said always, unless UROCE_DEBUG=0 forbids. */
 void engine_complain(const char *format, ...)
 {
 	const char *debug = getenv("UROCE_DEBUG");
@@ -133,6 +132,18 @@ fail:
 	return err;
 }
 
+/* NULL when it is not open. */
+static struct roce_queue_address *find_address(struct roce_engine *e, const struct roce_gid *sgid)
+{
+	for (uint32_t i = 0; i < e->queue.address_count; i++) {
+		struct roce_queue_address *a = &e->queue.addresses[i];
+
+		if (a->use_count && roce_gid_is_equal(&a->gid, sgid))
+			return a;
+	}
+	return NULL;
+}
+
 static int env_open_address(void *ctx, const struct roce_gid *sgid)
 {
 	struct roce_engine *e = ctx;
@@ -148,28 +159,26 @@ static int env_open_address(void *ctx, const struct roce_gid *sgid)
 		engine_complain("%s: %s", e->counters->device_name, text);
 		return err;
 	}
-	for (uint32_t i = 0; is_new && i < e->queue.address_count; i++) {
-		struct roce_queue_address *a = &e->queue.addresses[i];
-
-		if (!a->use_count || !roce_gid_is_equal(&a->gid, sgid))
-			continue;
-		err = roce_progress_add_socket(&e->progress, a->io->fd);
-		if (err)
-			roce_queue_close_address(&e->queue, sgid);
-		break;
-	}
+	if (is_new)
+		err = roce_progress_add_socket(&e->progress, find_address(e, sgid)->io->fd);
+	if (err)
+		roce_queue_close_address(&e->queue, sgid);
 	return err;
 }
 
 static void env_close_address(void *ctx, const struct roce_gid *sgid)
 {
 	struct roce_engine *e = ctx;
+	struct roce_queue_address *a;
 
 	if (e->is_abandoned)
 		return;
 	/* What waits to be sent from here (a last ACK) leaves first. */
 	if (roce_tx_is_pending(&e->device.transport))
 		(void)roce_queue_tx(&e->queue, roce_clock_now());
+	a = find_address(e, sgid);
+	if (a && a->use_count == 1)
+		roce_progress_remove_socket(&e->progress, a->io->fd);
 	roce_queue_close_address(&e->queue, sgid);
 }
 

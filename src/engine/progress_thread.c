@@ -21,22 +21,6 @@
 #define EVENTS_MAX	   8
 #define ROUNDS_MAX	   64u
 #define POLLED_JUST_NOW_NS (20 * ROCE_NS_PER_US)
-#define LOCK_NAP_NS	   (50 * ROCE_NS_PER_US)
-#define LOCK_NAPS_MAX	   4u
-
-/* A lock that is taken means that the program is at work; waiting for it would make its unlock a
- * system call. */
-static void lock_politely(struct roce_progress *p)
-{
-	const struct timespec nap = {.tv_nsec = (long)LOCK_NAP_NS};
-
-	for (uint32_t i = 0; i < LOCK_NAPS_MAX; i++) {
-		if (pthread_mutex_trylock(p->lock) == 0)
-			return;
-		nanosleep(&nap, NULL);
-	}
-	pthread_mutex_lock(p->lock);
-}
 
 /* The number of packets that were waiting. */
 static uint32_t do_work(struct roce_progress *p)
@@ -110,10 +94,13 @@ static void on_wake(struct roce_progress *p, bool is_timer)
 	p->queue->counters->engine.thread_wakes++;
 	if (is_timer)
 		p->timer_at = ROCE_NEVER;
-	if (is_program_at_work(p, is_look, now))
+	if (is_program_at_work(p, is_look, now)) {
 		stand_aside(p);
-	else
+	} else {
 		take_over(p);
+		if (roce_tx_is_pending(p->queue->transport))
+			progress_wake_at(p, now); /* more than ROUNDS_MAX: let others in, go on */
+	}
 	progress_wake_for_next(p, now);
 }
 
@@ -136,7 +123,7 @@ static void *run_thread(void *arg)
 		}
 		if (count <= 0)
 			continue;
-		lock_politely(p);
+		pthread_mutex_lock(p->lock);
 		if (is_timer) {
 			uint64_t expirations;
 
