@@ -15,12 +15,35 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #define EVENTS_MAX	   8
 #define ROUNDS_MAX	   64u
+#define ANSWER_PAUSES	   50u
 #define POLLED_JUST_NOW_NS (20 * ROCE_NS_PER_US)
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+	__asm__ volatile("" ::: "memory");
+}
+
+/* What was received may be what the program watches memory for: its answer should leave first, and
+ * take the ACK along. About a microsecond for a program that polls between; one that waits for
+ * events is only just being woken. ib_write_lat: 5.5 us so, 25 to 35 us when the lock is kept. */
+static void let_program_answer(struct roce_progress *p)
+{
+	uint32_t pauses = p->is_polled ? ANSWER_PAUSES : 0;
+
+	pthread_mutex_unlock(p->lock);
+	while (pauses--)
+		relax();
+	pthread_mutex_lock(p->lock);
+}
 
 /* The number of packets that were waiting. */
 static uint32_t do_work(struct roce_progress *p)
@@ -35,6 +58,8 @@ static uint32_t do_work(struct roce_progress *p)
 
 		if (i == 0)
 			waiting = received;
+		if (received)
+			let_program_answer(p);
 		progress_run_timers(p, now);
 		p->kick_count = 0;
 		if (roce_tx_is_pending(q->transport))
