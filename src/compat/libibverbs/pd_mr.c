@@ -121,13 +121,9 @@ int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, si
 
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
-	int err;
-
 	if (roce_context_is_forked(compat_roce_of(mr->context)))
 		return COMPAT_FORKED;
-	err = roce_verbs_mr_fini(&compat_mr_of(mr)->vmr);
-	if (err)
-		return -err;
+	roce_verbs_mr_fini(&compat_mr_of(mr)->vmr);
 	free(compat_mr_of(mr));
 	return 0;
 }
