@@ -84,7 +84,7 @@ static void transfer_bytes(struct cursor *c, void *bytes, size_t length)
 		memcpy(bytes, p, length);
 }
 
-/* One length byte pair, then the characters without a terminator. */
+/* Two bytes of length, then the characters without a terminator. */
 static void transfer_string(struct cursor *c, char *s, size_t size)
 {
 	uint16_t length = c->writing ? (uint16_t)strnlen(s, size - 1) : 0;

@@ -10,14 +10,14 @@
 
 #include "base/assert.h"
 
-void roce_lease_init(struct roce_lease_table *t)
+void roce_lease_table_init(struct roce_lease_table *t)
 {
 	memset(t, 0, sizeof(*t));
 }
 
 static void hold(struct roce_lease_table *t, uint8_t slot, uint32_t holder, uint64_t instance)
 {
-	struct roce_lease *l = &t->lease[slot];
+	struct roce_lease_entry *l = &t->lease[slot];
 
 	if (!l->is_held)
 		t->held_count++;
@@ -26,8 +26,8 @@ static void hold(struct roce_lease_table *t, uint8_t slot, uint32_t holder, uint
 	l->instance = instance;
 }
 
-int roce_lease_take(struct roce_lease_table *t, uint32_t holder, uint64_t instance,
-		    uint8_t *out_slot)
+int roce_lease_table_take(struct roce_lease_table *t, uint32_t holder, uint64_t instance,
+			  uint8_t *out_slot)
 {
 	unsigned best = 0;
 
@@ -44,7 +44,8 @@ int roce_lease_take(struct roce_lease_table *t, uint32_t holder, uint64_t instan
 	return 0;
 }
 
-int roce_lease_claim(struct roce_lease_table *t, uint8_t slot, uint32_t holder, uint64_t instance)
+int roce_lease_table_claim(struct roce_lease_table *t, uint8_t slot, uint32_t holder,
+			   uint64_t instance)
 {
 	ROCE_ASSERT(slot >= 1 && slot <= ROCE_LEASE_SLOT_MAX);
 	if (t->lease[slot].is_held && t->lease[slot].instance != instance)
@@ -53,9 +54,9 @@ int roce_lease_claim(struct roce_lease_table *t, uint8_t slot, uint32_t holder, 
 	return 0;
 }
 
-void roce_lease_release(struct roce_lease_table *t, uint8_t slot)
+void roce_lease_table_release(struct roce_lease_table *t, uint8_t slot)
 {
-	struct roce_lease *l = &t->lease[slot];
+	struct roce_lease_entry *l = &t->lease[slot];
 
 	ROCE_ASSERT(slot >= 1 && slot <= ROCE_LEASE_SLOT_MAX && l->is_held);
 	l->is_held = false;
@@ -65,7 +66,7 @@ void roce_lease_release(struct roce_lease_table *t, uint8_t slot)
 	t->held_count--;
 }
 
-bool roce_lease_is_holder(const struct roce_lease_table *t, uint8_t slot, uint32_t holder)
+bool roce_lease_table_is_holder(const struct roce_lease_table *t, uint8_t slot, uint32_t holder)
 {
 	return slot >= 1 && slot <= ROCE_LEASE_SLOT_MAX && t->lease[slot].is_held &&
 	       t->lease[slot].holder == holder;

@@ -15,7 +15,7 @@
 
 #define ROCE_LEASE_SLOT_MAX 254
 
-struct roce_lease {
+struct roce_lease_entry {
 	bool is_held;
 	uint32_t holder;   /* the server's number of the client; 0: it has not come back yet */
 	uint64_t instance; /* the client's secret, the proof of a claim */
@@ -23,25 +23,26 @@ struct roce_lease {
 };
 
 struct roce_lease_table {
-	struct roce_lease lease[ROCE_LEASE_SLOT_MAX + 1]; /* [0] is the daemon's own */
+	struct roce_lease_entry lease[ROCE_LEASE_SLOT_MAX + 1]; /* [0] is the daemon's own */
 	uint64_t release_count;
 	unsigned held_count;
 };
 
-void roce_lease_init(struct roce_lease_table *t);
+void roce_lease_table_init(struct roce_lease_table *t);
 
 /* -EUSERS: all are held. */
-int roce_lease_take(struct roce_lease_table *t, uint32_t holder, uint64_t instance,
-		    uint8_t *out_slot);
+int roce_lease_table_take(struct roce_lease_table *t, uint32_t holder, uint64_t instance,
+			  uint8_t *out_slot);
 
 /*
  * A client that comes back takes up its slot: it is free, or held for the same instance. -EBUSY:
  * somebody else has it.
  */
-int roce_lease_claim(struct roce_lease_table *t, uint8_t slot, uint32_t holder, uint64_t instance);
+int roce_lease_table_claim(struct roce_lease_table *t, uint8_t slot, uint32_t holder,
+			   uint64_t instance);
 
-void roce_lease_release(struct roce_lease_table *t, uint8_t slot);
+void roce_lease_table_release(struct roce_lease_table *t, uint8_t slot);
 
-bool roce_lease_is_holder(const struct roce_lease_table *t, uint8_t slot, uint32_t holder);
+bool roce_lease_table_is_holder(const struct roce_lease_table *t, uint8_t slot, uint32_t holder);
 
 #endif

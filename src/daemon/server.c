@@ -47,7 +47,8 @@ roce_ns_t roce_server_now(void)
 	return (roce_ns_t)ts.tv_sec * ROCE_NS_PER_S + (roce_ns_t)ts.tv_nsec;
 }
 
-void roce_server_log(const struct roce_server *s, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void log_line(const struct roce_server *s,
+							   const char *format, ...)
 {
 	va_list ap;
 
@@ -196,7 +197,7 @@ static void on_keeper_ready(struct roce_server *s, struct roce_source *source)
 	close(source->fd);
 	source->fd = -1;
 	s->counter[ROCE_SERVER_keeper_restarts]++;
-	roce_server_log(s, "the keeper is gone");
+	log_line(s, "the keeper is gone");
 	roce_list_for_each (pos, &s->groups) {
 		struct roce_group *g =
 			&roce_container_of(pos, struct roce_served_group, link)->group;
@@ -461,14 +462,14 @@ void roce_server_release_slot(struct roce_server *s, uint8_t slot)
 	roce_list_for_each (pos, &s->groups)
 		roce_server_remove_member(s, roce_container_of(pos, struct roce_served_group, link),
 					  slot);
-	roce_lease_release(&s->leases, slot);
+	roce_lease_table_release(&s->leases, slot);
 	s->orphan[slot].until = 0;
 	keep(s, &r, -1);
 }
 
 struct roce_session *roce_server_find_holder(struct roce_server *s, uint8_t slot)
 {
-	const struct roce_lease *l = &s->leases.lease[slot];
+	const struct roce_lease_entry *l = &s->leases.lease[slot];
 	struct roce_list *pos;
 
 	if (slot < 1 || slot > ROCE_LEASE_SLOT_MAX || !l->is_held || !l->holder)
@@ -505,7 +506,7 @@ void roce_server_suspect(struct roce_server *s, struct roce_served_group *sg)
 	}
 	sg->reattached_at = 0;
 	if (roce_group_resync(&sg->group))
-		roce_server_log(s, "repaired a group of %u sockets", sg->group.count);
+		log_line(s, "repaired a group of %u sockets", sg->group.count);
 	sg->repair_after = now + sg->repair_interval;
 	if (sg->repair_interval < REPAIR_NS_MAX)
 		sg->repair_interval *= 2;
@@ -544,7 +545,7 @@ static void resume_record(struct roce_server *s, const struct roce_keeper_record
 	} else if (r->kind == ROCE_KEEPER_SLOT && r->slot) {
 		struct roce_orphan *o = &s->orphan[r->slot];
 
-		roce_lease_claim(&s->leases, r->slot, 0, r->instance);
+		roce_lease_table_claim(&s->leases, r->slot, 0, r->instance);
 		o->pid = r->pid;
 		o->uid = r->uid;
 		o->start_time = r->start_time;
@@ -784,7 +785,7 @@ static int init(struct roce_server *s)
 	s->netns = roce_rendezvous_netns();
 	roce_list_init(&s->sessions);
 	roce_list_init(&s->groups);
-	roce_lease_init(&s->leases);
+	roce_lease_table_init(&s->leases);
 	s->keeper.fd = -1;
 	s->listen.fd = s->cfg.listen_fd;
 	s->listen.on_ready = on_listen_ready;
@@ -822,7 +823,7 @@ int roce_server_run(const struct roce_server_config *cfg)
 	s->cfg = *cfg;
 	error = init(s);
 	if (error) {
-		roce_server_log(s, "cannot start: %s", strerror(-error));
+		log_line(s, "cannot start: %s", strerror(-error));
 		return 1;
 	}
 	while (!s->is_leaving) {

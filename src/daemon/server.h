@@ -161,8 +161,6 @@ const char *roce_server_counter_str(enum roce_server_counter counter);
 int roce_server_run(const struct roce_server_config *cfg);
 
 roce_ns_t roce_server_now(void);
-void roce_server_log(const struct roce_server *s, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 
 /* server.c */
 struct roce_served_group *roce_server_find_group(struct roce_server *s,
@@ -185,8 +183,6 @@ void roce_server_suspect(struct roce_server *s, struct roce_served_group *sg);
 /* session.c */
 void roce_session_open(struct roce_server *s, int fd);
 void roce_session_close(struct roce_server *s, struct roce_session *c);
-void roce_session_send(struct roce_server *s, struct roce_session *c, const struct roce_message *m,
-		       int fd);
 /* Another socket in the place of one that has left its group. */
 void roce_session_send_replacement(struct roce_server *s, struct roce_session *c,
 				   const struct roce_served_group *sg, uint8_t slot, int fd);
@@ -194,7 +190,6 @@ void roce_session_send_replacement(struct roce_server *s, struct roce_session *c
 void roce_session_lease_waiting(struct roce_server *s);
 
 /* stray.c */
-bool roce_bucket_take(struct roce_bucket *b, roce_ns_t now);
 void roce_stray_on_client(struct roce_server *s, struct roce_session *c,
 			  const struct roce_message *m);
 void roce_stray_on_slot0(struct roce_server *s, struct roce_source *source);

@@ -47,8 +47,8 @@ static void free_output(struct roce_session *c, struct roce_output *o)
 	free(o);
 }
 
-void roce_session_send(struct roce_server *s, struct roce_session *c, const struct roce_message *m,
-		       int fd)
+static void send_message(struct roce_server *s, struct roce_session *c,
+			 const struct roce_message *m, int fd)
 {
 	struct roce_output *o;
 	int error = -EAGAIN;
@@ -104,7 +104,7 @@ __attribute__((format(printf, 5, 6))) static void send_error(struct roce_server 
 	va_start(ap, format);
 	vsnprintf(m.error.text, sizeof(m.error.text), format, ap);
 	va_end(ap);
-	roce_session_send(s, c, &m, -1);
+	send_message(s, c, &m, -1);
 }
 
 static void send_plain(struct roce_server *s, struct roce_session *c, enum roce_message_type type,
@@ -112,7 +112,7 @@ static void send_plain(struct roce_server *s, struct roce_session *c, enum roce_
 {
 	struct roce_message m = {.type = type, .sequence = sequence};
 
-	roce_session_send(s, c, &m, -1);
+	send_message(s, c, &m, -1);
 }
 
 /* ---- beginning and end ---- */
@@ -185,7 +185,7 @@ void roce_session_close(struct roce_server *s, struct roce_session *c)
 	struct roce_list *pos, *tmp;
 
 	for (unsigned slot = 1; slot <= ROCE_LEASE_SLOT_MAX; slot++)
-		if (roce_lease_is_holder(&s->leases, (uint8_t)slot, c->number))
+		if (roce_lease_table_is_holder(&s->leases, (uint8_t)slot, c->number))
 			roce_server_release_slot(s, (uint8_t)slot);
 	roce_list_for_each_safe (pos, tmp, &c->output)
 		free_output(c, roce_container_of(pos, struct roce_output, link));
@@ -215,7 +215,7 @@ static void supersede(struct roce_server *s, struct roce_session *c)
 		if (old == c || old->instance != c->instance)
 			continue;
 		for (unsigned i = 1; i <= ROCE_LEASE_SLOT_MAX; i++) {
-			if (!roce_lease_is_holder(&s->leases, (uint8_t)i, old->number))
+			if (!roce_lease_table_is_holder(&s->leases, (uint8_t)i, old->number))
 				continue;
 			s->leases.lease[i].holder = 0;
 			s->orphan[i].until = roce_server_now() + ROCE_SERVER_ORPHAN_NS;
@@ -241,7 +241,7 @@ static void on_hello(struct roce_server *s, struct roce_session *c, const struct
 	answer.hello.pid = (uint32_t)getpid();
 	answer.hello.netns = s->netns;
 	snprintf(answer.hello.product, sizeof(answer.hello.product), "%s", UROCE_VERSION);
-	roce_session_send(s, c, &answer, -1);
+	send_message(s, c, &answer, -1);
 }
 
 static void send_version_error(struct roce_server *s, struct roce_session *c,
@@ -272,7 +272,7 @@ static void on_lease(struct roce_server *s, struct roce_session *c, uint32_t seq
 		c->waiting_sequence = sequence;
 		return;
 	}
-	if (roce_lease_take(&s->leases, c->number, c->instance, &answer.lease.slot)) {
+	if (roce_lease_table_take(&s->leases, c->number, c->instance, &answer.lease.slot)) {
 		send_error(s, c, sequence, -EUSERS,
 			   "all %d receive-queue slots of this uroced are leased: end a program, "
 			   "see `uroce status`",
@@ -282,7 +282,7 @@ static void on_lease(struct roce_server *s, struct roce_session *c, uint32_t seq
 	c->slot_count++;
 	s->counter[ROCE_SERVER_leases]++;
 	roce_server_keep_slot(s, answer.lease.slot, c);
-	roce_session_send(s, c, &answer, -1);
+	send_message(s, c, &answer, -1);
 }
 
 void roce_session_lease_waiting(struct roce_server *s)
@@ -302,7 +302,7 @@ void roce_session_lease_waiting(struct roce_server *s)
 static bool check_holder(struct roce_server *s, struct roce_session *c, uint32_t sequence,
 			 uint8_t slot)
 {
-	if (roce_lease_is_holder(&s->leases, slot, c->number))
+	if (roce_lease_table_is_holder(&s->leases, slot, c->number))
 		return true;
 	send_error(s, c, sequence, -EPERM, "slot %u is not leased by this program", slot);
 	return false;
@@ -349,7 +349,7 @@ static void on_open_address(struct roce_server *s, struct roce_session *c,
 	answer.type = ROCE_MESSAGE_OPEN_ADDRESS_OK;
 	answer.open.flags = 0;
 	answer.open.nonce = sg->group.nonce;
-	roce_session_send(s, c, &answer, fd);
+	send_message(s, c, &answer, fd);
 }
 
 static void on_close_address(struct roce_server *s, struct roce_session *c,
@@ -357,13 +357,13 @@ static void on_close_address(struct roce_server *s, struct roce_session *c,
 {
 	struct roce_served_group *sg = roce_server_find_group(s, &m->open.address);
 
-	if (sg && roce_lease_is_holder(&s->leases, m->open.slot, c->number))
+	if (sg && roce_lease_table_is_holder(&s->leases, m->open.slot, c->number))
 		roce_server_remove_member(s, sg, m->open.slot);
 }
 
 static void on_release(struct roce_server *s, struct roce_session *c, const struct roce_message *m)
 {
-	if (!roce_lease_is_holder(&s->leases, m->lease.slot, c->number))
+	if (!roce_lease_table_is_holder(&s->leases, m->lease.slot, c->number))
 		return;
 	c->slot_count--;
 	roce_server_release_slot(s, m->lease.slot);
@@ -398,7 +398,7 @@ void roce_session_send_replacement(struct roce_server *s, struct roce_session *c
 	m.open.address = sg->group.address;
 	m.open.nonce = sg->group.nonce;
 	s->counter[ROCE_SERVER_sockets_replaced]++;
-	roce_session_send(s, c, &m, fd);
+	send_message(s, c, &m, fd);
 }
 
 /* One socket of a claim; takes the descriptor over. */
@@ -429,14 +429,14 @@ static void on_claim(struct roce_server *s, struct roce_session *c, struct roce_
 {
 	const struct roce_message *m = &p->message;
 	uint8_t slot = m->claim.slot;
-	bool is_new = !roce_lease_is_holder(&s->leases, slot, c->number);
+	bool is_new = !roce_lease_table_is_holder(&s->leases, slot, c->number);
 
 	if (p->fd_count != m->claim.count) {
 		send_error(s, c, m->sequence, -EINVAL, "a claim needs one socket per address");
 		return;
 	}
 	if (is_new && (c->slot_count >= ROCE_SERVER_CLIENT_SLOTS ||
-		       roce_lease_claim(&s->leases, slot, c->number, c->instance))) {
+		       roce_lease_table_claim(&s->leases, slot, c->number, c->instance))) {
 		s->counter[ROCE_SERVER_claims_refused]++;
 		send_error(s, c, m->sequence, -EBUSY,
 			   "slot %u was leased to another program while uroced was away", slot);
@@ -460,7 +460,7 @@ static void on_claimed(struct roce_server *s, struct roce_session *c, uint32_t s
 	struct roce_list *pos;
 
 	for (unsigned i = 1; i <= ROCE_LEASE_SLOT_MAX; i++) {
-		struct roce_lease *l = &s->leases.lease[i];
+		struct roce_lease_entry *l = &s->leases.lease[i];
 
 		if (l->is_held && !l->holder && l->instance == c->instance)
 			roce_server_release_slot(s, (uint8_t)i);
@@ -470,7 +470,7 @@ static void on_claimed(struct roce_server *s, struct roce_session *c, uint32_t s
 			roce_container_of(pos, struct roce_served_group, link);
 
 		for (unsigned i = 1; i <= ROCE_LEASE_SLOT_MAX; i++) {
-			int at = roce_lease_is_holder(&s->leases, (uint8_t)i, c->number)
+			int at = roce_lease_table_is_holder(&s->leases, (uint8_t)i, c->number)
 					 ? roce_group_find(&sg->group, (uint8_t)i)
 					 : -1;
 
@@ -514,13 +514,13 @@ static void on_status(struct roce_server *s, struct roce_session *c, uint32_t se
 	m.status_daemon.clients = s->session_count;
 	snprintf(m.status_daemon.product, sizeof(m.status_daemon.product), "%s", UROCE_VERSION);
 	roce_rendezvous_str(&s->cfg.listen, m.status_daemon.socket, sizeof(m.status_daemon.socket));
-	roce_session_send(s, c, &m, -1);
+	send_message(s, c, &m, -1);
 	for (unsigned i = 1; i <= ROCE_LEASE_SLOT_MAX; i++) {
 		if (!s->leases.lease[i].is_held)
 			continue;
 		m.type = ROCE_MESSAGE_STATUS_SLOT;
 		fill_slot_status(s, (uint8_t)i, &m);
-		roce_session_send(s, c, &m, -1);
+		send_message(s, c, &m, -1);
 	}
 	roce_list_for_each (pos, &s->groups) {
 		const struct roce_group *g =
@@ -530,14 +530,14 @@ static void on_status(struct roce_server *s, struct roce_session *c, uint32_t se
 		m.status_address.address = g->address;
 		m.status_address.leased = (uint16_t)roce_group_count(g, ROCE_MEMBER_LEASED);
 		m.status_address.members = (uint16_t)g->count;
-		roce_session_send(s, c, &m, -1);
+		send_message(s, c, &m, -1);
 	}
 	for (unsigned i = 0; i < ROCE_SERVER_COUNTER_COUNT; i++) {
 		m.type = ROCE_MESSAGE_STATUS_COUNTER;
 		m.status_counter.value = s->counter[i];
 		snprintf(m.status_counter.name, sizeof(m.status_counter.name), "%s",
 			 roce_server_counter_str((enum roce_server_counter)i));
-		roce_session_send(s, c, &m, -1);
+		send_message(s, c, &m, -1);
 	}
 	send_plain(s, c, ROCE_MESSAGE_STATUS_END, sequence);
 }

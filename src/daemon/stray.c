@@ -23,7 +23,7 @@
 #define SLOT_OFFSET	  5 /* the top byte of DestQP in a BTH */
 #define BTH_BYTES	  12
 
-bool roce_bucket_take(struct roce_bucket *b, roce_ns_t now)
+static bool take_token(struct roce_bucket *b, roce_ns_t now)
 {
 	const roce_ns_t per_token = ROCE_NS_PER_S / ROCE_SERVER_STRAYS_PER_S;
 	roce_ns_t fresh;
@@ -80,7 +80,7 @@ void roce_stray_on_client(struct roce_server *s, struct roce_session *c,
 		s->counter[ROCE_SERVER_strays_unowned]++;
 		return;
 	}
-	if (!roce_bucket_take(&c->strays, roce_server_now())) {
+	if (!take_token(&c->strays, roce_server_now())) {
 		s->counter[ROCE_SERVER_strays_limited]++;
 		return;
 	}
@@ -118,7 +118,7 @@ static void take_packet(struct roce_server *s, struct roce_served_group *sg, str
 	}
 	slot = m->stray.data[SLOT_OFFSET];
 	if (slot && roce_server_find_holder(s, slot) &&
-	    !roce_bucket_take(&sg->strays, roce_server_now())) {
+	    !take_token(&sg->strays, roce_server_now())) {
 		s->counter[ROCE_SERVER_strays_limited]++;
 		return;
 	}

@@ -6,6 +6,7 @@
 #include "engine/engine_internal.h"
 
 #include "engine/guard.h"
+#include "pktio/udp/udp.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 
 #define PACKET_COST	     (4096u + ROCE_WINDOW_PACKET_COST)
 #define WINDOW_INITIAL	     (16u * PACKET_COST)
-#define WINDOW_MAX	     (32u * PACKET_COST)
+#define WINDOW_MAX	     (64u * PACKET_COST) /* batches: the stock buffer holds 85 packets so */
+#define WINDOW_MAX_SINGLE    (32u * PACKET_COST) /* one by one: it holds 50 */
 #define WINDOW_MIN	     (2u * PACKET_COST)
 #define READ_CHUNK_PACKETS   16u
 #define ACK_INTERVAL_PACKETS 8u
@@ -95,12 +97,24 @@ static const struct roce_mem_ops mem_ops = {
 	.fetch_add = fetch_add_guarded,
 };
 
+/* Three alternating runs over veth on two busy cores, ib_write_bw 64 KiB: 11 Gb/s with 32 packets,
+ * 18 with 64, 16 with 128; a smaller window makes sender and receiver wait for each other's
+ * wake-up. */
+static uint32_t choose_window_max(void)
+{
+	struct roce_pktio_facts facts;
+
+	roce_udp_probe(&facts);
+	return facts.segments_max > 1 ? WINDOW_MAX : WINDOW_MAX_SINGLE;
+}
+
 static int init_device(struct roce_engine *e)
 {
+	uint32_t window_max = choose_window_max();
 	struct roce_transport_config tuning = {
 		.mem_ops = &mem_ops,
-		.window = {.initial = WINDOW_INITIAL, .min = WINDOW_MIN, .max = WINDOW_MAX},
-		.read_window = WINDOW_MAX,
+		.window = {.initial = WINDOW_INITIAL, .min = WINDOW_MIN, .max = window_max},
+		.read_window = window_max,
 		.read_chunk_packets = READ_CHUNK_PACKETS,
 		.ack_interval_packets = ACK_INTERVAL_PACKETS,
 		.burst_packets = BURST_PACKETS,
@@ -255,19 +269,4 @@ const struct roce_shared_counters *roce_engine_counters(const struct roce_engine
 {
 	*out_fd = e->counters_fd;
 	return e->counters;
-}
-
-int roce_engine_facts(struct roce_engine *e, struct roce_pktio_facts *out)
-{
-	int err = -ENOENT;
-
-	pthread_mutex_lock(&e->device.lock);
-	for (uint32_t i = 0; i < e->queue.address_count && err; i++) {
-		if (e->queue.addresses[i].use_count) {
-			roce_pktio_facts(e->queue.addresses[i].io, out);
-			err = 0;
-		}
-	}
-	pthread_mutex_unlock(&e->device.lock);
-	return err;
 }

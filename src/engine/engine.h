@@ -31,7 +31,4 @@ struct roce_device *roce_engine_device(struct roce_engine *engine);
 const struct roce_shared_counters *roce_engine_counters(const struct roce_engine *engine,
 							int *out_fd);
 
-/* What the packet interface of an open address has in force; -ENOENT when none is open. */
-int roce_engine_facts(struct roce_engine *engine, struct roce_pktio_facts *out);
-
 #endif

@@ -29,8 +29,8 @@ struct roce_engine {
 
 extern const struct roce_device_env engine_env;
 
-/* One line on stderr. Opening a device is no data path, and its errors have only an errno else;
- * quiet unless UROCE_DEBUG=1. */
+/* One line on stderr: opening a device is no data path, and its errors have only an errno else. Not
+ * the program's mistake but its surroundings', so it is said always, unless UROCE_DEBUG=0. */
 void engine_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

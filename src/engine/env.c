@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Not the program's mistake but its surroundings': said always, unless UROCE_DEBUG=0 forbids. */
 void engine_complain(const char *format, ...)
 {
 	const char *debug = getenv("UROCE_DEBUG");
@@ -90,7 +89,7 @@ static void on_replaced(void *ctx, int fd)
 
 		if (a->use_count && a->io->fd == fd) {
 			roce_pktio_renew(a->io);
-			(void)roce_progress_add_socket(&e->progress, fd);
+			roce_progress_renew(&e->progress);
 		}
 	}
 }
@@ -133,16 +132,24 @@ fail:
 	return err;
 }
 
-/* The thread waits on the new descriptor of an address or group, too. */
-static int add_socket_of(struct roce_engine *e, const struct roce_gid *gid)
+/* NULL when it is not open. */
+static struct roce_queue_address *find_address(struct roce_engine *e, const struct roce_gid *sgid)
 {
 	for (uint32_t i = 0; i < e->queue.address_count; i++) {
 		struct roce_queue_address *a = &e->queue.addresses[i];
 
-		if (a->use_count && roce_gid_is_equal(&a->gid, gid))
-			return roce_progress_add_socket(&e->progress, a->io->fd);
+		if (a->use_count && roce_gid_is_equal(&a->gid, sgid))
+			return a;
 	}
-	return -ENOENT;
+	return NULL;
+}
+
+/* The thread waits on the new descriptor of an address or group, too. */
+static int add_socket_of(struct roce_engine *e, const struct roce_gid *gid)
+{
+	const struct roce_queue_address *a = find_address(e, gid);
+
+	return a ? roce_progress_add_socket(&e->progress, a->io->fd) : -ENOENT;
 }
 
 static int env_open_address(void *ctx, const struct roce_gid *sgid)
@@ -170,12 +177,16 @@ static int env_open_address(void *ctx, const struct roce_gid *sgid)
 static void env_close_address(void *ctx, const struct roce_gid *sgid)
 {
 	struct roce_engine *e = ctx;
+	struct roce_queue_address *a;
 
 	if (e->is_abandoned)
 		return;
 	/* What waits to be sent from here (a last ACK) leaves first. */
 	if (roce_tx_is_pending(&e->device.transport))
 		(void)roce_queue_tx(&e->queue, roce_clock_now());
+	a = find_address(e, sgid);
+	if (a && a->use_count == 1)
+		roce_progress_remove_socket(&e->progress, a->io->fd);
 	roce_queue_close_address(&e->queue, sgid);
 }
 

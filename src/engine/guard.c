@@ -20,51 +20,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CHAINED 0x75726f63 /* in si_errno, which is 0 in a signal from the kernel */
+
 /* initial-exec: a handler must not allocate thread-local storage on first use. */
 static _Thread_local sigjmp_buf *volatile escape __attribute__((tls_model("initial-exec")));
-static _Thread_local bool is_chaining __attribute__((tls_model("initial-exec")));
 
 static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction previous_segv;
 static struct sigaction previous_bus;
 
-static void die_by_default(int number)
+static bool is_sent(const siginfo_t *info)
+{
+	return info->si_code <= 0;
+}
+
+static void reset_to_default(int number)
 {
 	struct sigaction action = {.sa_handler = SIG_DFL};
 
-	/* Returning from the handler meets the same fault again. */
 	sigaction(number, &action, NULL);
 }
 
-/* The fault is not ours. If the program's handler calls us in turn, the default ends the circle. */
+/* Returning from the handler meets a fault again; what somebody sent must come once more. */
+static void die_by_default(int number, const siginfo_t *info)
+{
+	reset_to_default(number);
+	if (is_sent(info))
+		raise(number);
+}
+
+/* The fault is not ours. If the program's handler calls us in turn, the default ends the circle:
+ * seen by a mark in the signal's own facts, since a handler may also leave by a jump. */
 static void chain(int number, siginfo_t *info, void *context)
 {
 	const struct sigaction *previous = number == SIGSEGV ? &previous_segv : &previous_bus;
+	bool has_info = previous->sa_flags & SA_SIGINFO;
 	sigset_t old;
 
-	if (is_chaining || (!(previous->sa_flags & SA_SIGINFO) &&
-			    (previous->sa_handler == SIG_DFL || previous->sa_handler == SIG_IGN))) {
-		die_by_default(number);
+	if (!has_info && previous->sa_handler == SIG_IGN && is_sent(info))
+		return;
+	if (info->si_errno == CHAINED ||
+	    (!has_info && (previous->sa_handler == SIG_DFL || previous->sa_handler == SIG_IGN))) {
+		die_by_default(number, info);
 		return;
 	}
-	is_chaining = true;
+	info->si_errno = CHAINED;
+	if (previous->sa_flags & (int)SA_RESETHAND)
+		reset_to_default(number);
 	pthread_sigmask(SIG_BLOCK, &previous->sa_mask, &old);
-	if (previous->sa_flags & SA_SIGINFO)
+	if (has_info)
 		previous->sa_sigaction(number, info, context);
 	else
 		previous->sa_handler(number);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	is_chaining = false;
-	if (previous->sa_flags & (int)SA_RESETHAND)
-		die_by_default(number);
 }
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
 	sigjmp_buf *to = escape;
 
-	/* A signal that somebody sent (si_code <= 0) is no fault of the copy. */
-	if (to && info->si_code > 0) {
+	/* A signal that somebody sent is no fault of the copy. */
+	if (to && !is_sent(info)) {
 		escape = NULL;
 		siglongjmp(*to, 1);
 	}

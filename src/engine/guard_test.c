@@ -166,8 +166,8 @@ static void check_both(void)
 	munmap(gone, PAGE);
 	if (roce_guard_copy(gone, local, sizeof(local)) != -EFAULT)
 		_exit(2);
-	if (fault_in_program() != 1)
-		_exit(3);
+	if (fault_in_program() != 1 || fault_in_program() != 2)
+		_exit(3); /* its handler leaves by a jump, and is called again all the same */
 	if (roce_guard_copy(gone, local, sizeof(local)) != -EFAULT)
 		_exit(4);
 }
@@ -224,12 +224,46 @@ static void install__off_leaves_the_fault_alone(void **state)
 	assert_int_equal(WTERMSIG(status), SIGSEGV);
 }
 
+static struct sigaction action_before_program;
+
+static void handler_that_calls_the_one_before(int number, siginfo_t *info, void *context)
+{
+	action_before_program.sa_sigaction(number, info, context);
+}
+
+static void fault_in_a_circle_of_handlers(void)
+{
+	struct sigaction action = {.sa_sigaction = handler_that_calls_the_one_before,
+				   .sa_flags = SA_SIGINFO};
+
+	signal(SIGSEGV, SIG_DFL);
+	roce_guard_install();
+	sigaction(SIGSEGV, &action, &action_before_program);
+	roce_guard_install();
+	(void)fault_in_program();
+}
+
+static void chain__a_circle_of_handlers_dies(void **state)
+{
+	int status = status_of_child(fault_in_a_circle_of_handlers);
+
+	(void)state;
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGSEGV);
+}
+
 static void sent_signal(void)
 {
 	signal(SIGSEGV, SIG_DFL);
 	roce_guard_install();
 	raise(SIGSEGV);
-	raise(SIGSEGV); /* the first one put the default in place */
+}
+
+static void ignored_signal(void)
+{
+	signal(SIGSEGV, SIG_IGN);
+	roce_guard_install();
+	raise(SIGSEGV);
 }
 
 static void chain__sent_signal_still_kills(void **state)
@@ -238,6 +272,8 @@ static void chain__sent_signal_still_kills(void **state)
 
 	(void)state;
 	assert_true(WIFSIGNALED(status));
+	status = status_of_child(ignored_signal);
+	assert_true(WIFEXITED(status));
 }
 
 int main(void)
@@ -251,6 +287,7 @@ int main(void)
 		cmocka_unit_test(atomics__value_and_fault),
 		cmocka_unit_test(chain__program_keeps_its_handler),
 		cmocka_unit_test(chain__no_handler_dies_as_before),
+		cmocka_unit_test(chain__a_circle_of_handlers_dies),
 		cmocka_unit_test(install__off_leaves_the_fault_alone),
 		cmocka_unit_test(chain__sent_signal_still_kills),
 	};

@@ -31,7 +31,7 @@ struct roce_netdev_source {
 	struct nl_sock *query;
 	struct nl_sock *notify;
 	int ioctl_fd;
-	bool is_read; /* is_changed() was asked before */
+	bool is_read; /* is_changed() was asked before, and what was read then is good */
 };
 
 /* libnl's error numbers are its own. */
@@ -269,15 +269,17 @@ int roce_netdev_read(struct roce_netdev_source *src, uint32_t ifindex, struct ro
 	struct nl_cache *addresses = NULL;
 	int err = rtnl_link_get_kernel(src->query, (int)ifindex, NULL, &link);
 
-	if (err < 0)
-		return errno_from_nl(err);
-	err = rtnl_addr_alloc_cache(src->query, &addresses);
+	if (err >= 0)
+		err = rtnl_addr_alloc_cache(src->query, &addresses);
 	if (err >= 0) {
 		read_link(src, link, out);
 		read_gids(addresses, out);
 	}
-	rtnl_link_put(link);
+	if (link)
+		rtnl_link_put(link);
 	nl_cache_free(addresses);
+	if (err < 0)
+		src->is_read = false; /* the change that was told is still to be read */
 	return err < 0 ? errno_from_nl(err) : 0;
 }
 

@@ -50,7 +50,8 @@ int roce_netdev_list(struct roce_netdev_source *src, struct roce_netdev **out, u
 /* Facts of one device, usable or not; -ENODEV when it is gone. */
 int roce_netdev_read(struct roce_netdev_source *src, uint32_t ifindex, struct roce_netdev *out);
 
-/* Has anything changed since the last call? True at first. Costs one receive call. */
+/* Has anything changed since the last call? True at first, and after a read that failed. Costs one
+ * receive call. */
 bool roce_netdev_source_is_changed(struct roce_netdev_source *src);
 
 /* Brings the GIDs into table order. */

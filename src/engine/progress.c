@@ -59,6 +59,11 @@ int roce_progress_add_socket(struct roce_progress *p, int fd)
 	return epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
 }
 
+void roce_progress_remove_socket(struct roce_progress *p, int fd)
+{
+	(void)epoll_ctl(p->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
 static void set_timer(struct roce_progress *p, roce_ns_t when)
 {
 	struct itimerspec t = {0};
@@ -119,11 +124,20 @@ void progress_run_timers(struct roce_progress *p, roce_ns_t now)
 		roce_on_deadline(p->queue->transport, now);
 }
 
+/* What does not leave with this call must not wait for one that may never come. */
+static void watch_if_pending(struct roce_progress *p, roce_ns_t now)
+{
+	if (roce_tx_is_pending(p->queue->transport))
+		watch(p, now);
+}
+
 static void transmit(struct roce_progress *p, roce_ns_t now)
 {
 	p->kick_count = 0;
-	if (roce_tx_is_pending(p->queue->transport))
-		(void)roce_queue_tx(p->queue, now);
+	if (!roce_tx_is_pending(p->queue->transport))
+		return;
+	(void)roce_queue_tx(p->queue, now);
+	watch_if_pending(p, now); /* more than the budget */
 }
 
 static void yield(struct roce_progress *p)
@@ -191,6 +205,7 @@ void roce_progress_run(struct roce_progress *p, bool is_polling)
 	transmit(p, now);
 	found = roce_queue_rx(p->queue, now);
 	progress_run_timers(p, now);
+	watch_if_pending(p, now);
 	progress_wake_for_next(p, now);
 	on_polled(p, found, now);
 }

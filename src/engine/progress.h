@@ -66,6 +66,12 @@ void roce_progress_abandon(struct roce_progress *p);
 
 /* A descriptor of an address that was opened; -errno if it cannot be waited for. */
 int roce_progress_add_socket(struct roce_progress *p, int fd);
+/* Before it is closed: the daemon has a copy of the socket, so closing ours alone would leave it in
+ * the epoll set, where it wakes the thread for packets that nobody can take. */
+void roce_progress_remove_socket(struct roce_progress *p, int fd);
+/* Another socket took the place of an address's: the old one cannot be named any more, so the set
+ * is made anew. */
+void roce_progress_renew(struct roce_progress *p);
 
 /* The calls of struct roce_device_env. */
 void roce_progress_run(struct roce_progress *p, bool is_polling);

@@ -87,16 +87,18 @@ int roce_queue_open_address(struct roce_queue *q, const struct roce_gid *gid, bo
 	if (result)
 		return result;
 	a->senders = calloc(ROCE_QUEUE_SENDERS, sizeof(*a->senders));
-	if (a->senders)
-		result = open_io(q, gid, fd, &a->io);
-	else
+	if (!a->senders) {
 		close(fd);
-	if (!a->senders || result) {
+		result = -ENOMEM;
+	} else {
+		result = open_io(q, gid, fd, &a->io);
+	}
+	if (result) {
 		free(a->senders);
 		a->senders = NULL;
 		roce_lease_close_address(q->lease, gid, q->ifindex);
-		snprintf(err, ROCE_LEASE_ERROR_MAX, "out of memory");
-		return -ENOMEM;
+		snprintf(err, ROCE_LEASE_ERROR_MAX, "%s", strerror(-result));
+		return result;
 	}
 	a->gid = *gid;
 	a->use_count = 1;

@@ -60,7 +60,7 @@ static bool find_route(struct roce_queue *q, const struct roce_tx_pkt *pkt, stru
 	return r->like.flow != NULL;
 }
 
-/* 0 or -EFAULT. */
+/* 0, or negative when the memory is gone. */
 static int copy_payload(uint8_t *to, const struct roce_payload *p)
 {
 	struct roce_sge_cursor at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a key may touch. A memory region names bytes of this process by a local and a remote key;
- * every access that a packet or a work request causes passes roce_mr_check_*() first.
+ * every access that a packet or a work request causes passes roce_mem_check_*() first.
  *
  * The bytes themselves are moved by an op (struct roce_mem_ops), so that the engine can guard the
  * copy against memory that was unmapped meanwhile, and the simulator can have none.
@@ -67,9 +67,8 @@ struct roce_key_table {
 void roce_key_table_init(struct roce_key_table *tab, struct roce_mr **buckets,
 			 uint32_t bucket_count);
 
-/* Enters `mr` under the index `random` (any 32-bit number, low byte ignored) taken from the
- * system's randomness; sets lkey and rkey. -EEXIST (as a negative number) if the index is taken:
- * draw again. */
+/* Enters `mr` under the upper 24 bits of `random_index`, which come from the system's randomness,
+ * and sets lkey and rkey. 0, or -1 if that index is taken or 0: draw again. */
 int roce_key_table_add(struct roce_key_table *tab, struct roce_mr *mr, uint32_t random_index,
 		       uint8_t lkey_variant, uint8_t rkey_variant);
 void roce_key_table_remove(struct roce_key_table *tab, struct roce_mr *mr);

@@ -24,8 +24,8 @@
 #define ROCE_PKTIO_BATCH_BYTES_MAX 65507u
 #define ROCE_PKTIO_RX_BATCHES_MAX  16u
 
-/* Where packets go: one receive slot of one destination address. A flow lives as long as its pktio,
- * or until roce_pktio_flow() has had to make room: look it up for each transmission. */
+/* Where packets go: one receive slot of one destination address. Look it up for each transmission:
+ * roce_pktio_flow() may have to make room, which a flow survives once but not twice. */
 struct roce_pktio_flow {
 	struct roce_pktio_flow *bucket_next;
 	struct roce_gid dgid;

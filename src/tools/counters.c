@@ -5,6 +5,7 @@
  * (a script that opened it while the process ran can read it after the end).
  */
 #include "tools/command.h"
+#include "tools/json.h"
 
 #include "engine/counters.h"
 
@@ -49,11 +50,18 @@ static void print_counter(struct printer *p, const char *name, uint64_t value)
 
 static void print_counters(struct printer *p, const struct roce_shared_counters *c)
 {
-	if (p->json)
-		printf("%s{\"pid\": %u, \"device\": \"%s\", \"counters\": {",
-		       p->device_count ? ",\n " : "", c->pid, c->device_name);
-	else
-		printf("%s, pid %u\n", c->device_name, c->pid);
+	char name[sizeof(c->device_name)];
+
+	/* The memory is another process's: it may change, and need not end. */
+	memcpy(name, c->device_name, sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	if (p->json) {
+		printf("%s{\"pid\": %u, \"device\": ", p->device_count ? ",\n " : "", c->pid);
+		roce_json_print_string(name);
+		printf(", \"counters\": {");
+	} else {
+		printf("%s, pid %u\n", name, c->pid);
+	}
 	p->device_count++;
 	p->is_first = true;
 	for (uint32_t i = 0; i < ROCE_COUNTER_COUNT; i++)

@@ -5,6 +5,7 @@
  * their names and meaning, new ones may be added.
  */
 #include "tools/command.h"
+#include "tools/json.h"
 
 #include "engine/facts.h"
 #include "engine/netdev.h"
@@ -94,24 +95,10 @@ static void print_table(const struct roce_netdev *devs, uint32_t count, bool ver
 	}
 }
 
-static void print_json_string(const char *s)
-{
-	putchar('"');
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			printf("\\%c", *s);
-		else if ((unsigned char)*s < 0x20)
-			printf("\\u%04x", (unsigned int)*s);
-		else
-			putchar(*s);
-	}
-	putchar('"');
-}
-
 static void print_json_field(const char *name, const char *value)
 {
 	printf("\"%s\": ", name);
-	print_json_string(value);
+	roce_json_print_string(value);
 }
 
 static void print_json_device(const struct roce_netdev *dev, const char *backend)

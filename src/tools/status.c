@@ -5,6 +5,7 @@
  * they come: first the daemon, then slots, addresses and counters, each kind together.
  */
 #include "tools/command.h"
+#include "tools/json.h"
 
 #include <arpa/inet.h>
 #include <getopt.h>
@@ -37,25 +38,14 @@ static void format_address(const struct roce_address *a, char *out, size_t size)
 		snprintf(out, size, "%s", text);
 }
 
-static void print_json_string(const char *s)
-{
-	putchar('"');
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			putchar('\\');
-		putchar(*s);
-	}
-	putchar('"');
-}
-
 static void print_daemon(struct printer *p, const struct roce_message *m)
 {
 	if (p->is_json) {
 		printf("{\"pid\":%u,\"keeper_pid\":%u,\"version\":", m->status_daemon.pid,
 		       m->status_daemon.keeper_pid);
-		print_json_string(m->status_daemon.product);
+		roce_json_print_string(m->status_daemon.product);
 		printf(",\"socket\":");
-		print_json_string(m->status_daemon.socket);
+		roce_json_print_string(m->status_daemon.socket);
 		printf(",\"uptime_ms\":%" PRIu64 ",\"clients\":%u,\"slots_used\":%u,"
 		       "\"slots_max\":%d",
 		       m->status_daemon.uptime_ms, m->status_daemon.clients, m->status_daemon.slots,
@@ -81,7 +71,7 @@ static void print_slot(struct printer *p, const struct roce_message *m, bool is_
 		printf("%s{\"slot\":%u,\"pid\":%u,\"uid\":%u,\"program\":",
 		       is_first ? ",\"slots\":[" : ",", m->status_slot.slot, m->status_slot.pid,
 		       m->status_slot.uid);
-		print_json_string(m->status_slot.program);
+		roce_json_print_string(m->status_slot.program);
 		printf(",\"addresses\":[");
 	} else {
 		if (is_first)
@@ -93,7 +83,7 @@ static void print_slot(struct printer *p, const struct roce_message *m, bool is_
 		format_address(&m->status_slot.address[i], text, sizeof(text));
 		if (p->is_json) {
 			printf(i ? "," : "");
-			print_json_string(text);
+			roce_json_print_string(text);
 		} else {
 			printf(" %s", text);
 		}
@@ -108,7 +98,7 @@ static void print_address(struct printer *p, const struct roce_message *m, bool 
 	format_address(&m->status_address.address, text, sizeof(text));
 	if (p->is_json) {
 		printf("%s{\"address\":", is_first ? ",\"addresses\":[" : ",");
-		print_json_string(text);
+		roce_json_print_string(text);
 		printf(",\"slots\":%u,\"sockets\":%u}", m->status_address.leased,
 		       m->status_address.members);
 		return;
@@ -122,7 +112,7 @@ static void print_counter(struct printer *p, const struct roce_message *m, bool 
 {
 	if (p->is_json) {
 		printf("%s", is_first ? ",\"counters\":{" : ",");
-		print_json_string(m->status_counter.name);
+		roce_json_print_string(m->status_counter.name);
 		printf(":%" PRIu64, m->status_counter.value);
 		return;
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a device grants. Each number is a bound that some table or queue really has, so query_device
- * reports them as they are and create calls check against the same names.
+ * reports them as they are and create calls check against the same names. Domains and address
+ * handles are memory of the program's alone: their numbers are reported and hold nobody back.
  */
 #ifndef ROCE_VERBS_LIMITS_H
 #define ROCE_VERBS_LIMITS_H

@@ -129,12 +129,11 @@ void roce_verbs_mr_detach(struct roce_verbs_mr *vmr)
 	roce_list_remove(&vmr->link);
 }
 
-int roce_verbs_mr_fini(struct roce_verbs_mr *vmr)
+void roce_verbs_mr_fini(struct roce_verbs_mr *vmr)
 {
 	pthread_mutex_lock(&vmr->ctx->dev->lock);
 	roce_verbs_mr_detach(vmr);
 	pthread_mutex_unlock(&vmr->ctx->dev->lock);
-	return 0;
 }
 
 int roce_verbs_mr_change(struct roce_verbs_mr *vmr, const struct roce_mr_change *change)

@@ -66,7 +66,7 @@ static void access__remote_write_needs_local_write(void **state)
 
 		assert_int_equal(reg(f, &mr, a, 64, a, access), is_right ? 0 : -EINVAL);
 		if (is_right)
-			assert_int_equal(roce_verbs_mr_fini(&mr), 0);
+			roce_verbs_mr_fini(&mr);
 	}
 	assert_int_equal(reg(f, &mr, a, 64, a, 1u << 12), -EINVAL);
 	/* optional flags are hints */

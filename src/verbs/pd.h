@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Protection domains: which memory regions and windows a queue pair may name. A domain counts its
+ * Protection domains: which memory regions a queue pair may name. A domain counts its
  * objects and cannot go while there are any.
  */
 #ifndef ROCE_VERBS_PD_H

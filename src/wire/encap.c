@@ -232,16 +232,3 @@ size_t roce_encap_encode(const struct roce_encap *e, size_t udp_payload_len, uin
 	roce_put_be16(frame + at + 6, e->udp_checksum);
 	return at + UDP_BYTES;
 }
-
-uint16_t roce_udp_sport(uint32_t flow_label, roce_qpn_t a, roce_qpn_t b)
-{
-	uint64_t v = flow_label & 0xfffff;
-
-	if (v == 0) {
-		v = (uint64_t)a.v * b.v;
-		v ^= v >> 20;
-		v ^= v >> 40;
-		v &= 0xfffff;
-	}
-	return (uint16_t)(((v & 0x3fff) ^ (v >> 14)) | 0xc000);
-}

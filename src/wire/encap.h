@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What stands around a RoCEv2 packet: Ethernet, one optional 802.1Q tag, IPv4 or IPv6, UDP. Used
- * where whole frames are seen or made (packet-socket backends, capture files, tests); the socket
- * backend leaves all this to the kernel.
+ * What stands around a RoCEv2 packet: Ethernet, one optional 802.1Q tag, IPv4 or IPv6, UDP. For
+ * whole frames, that is captures and what a packet socket sees; so far only tests look at those,
+ * since the socket backend leaves all this to the kernel.
  *
  * Frame lengths are not trusted: short frames are padded on the link, so IP and UDP lengths rule.
  */
@@ -10,8 +10,6 @@
 #define ROCE_WIRE_ENCAP_H
 
 #include "base/addr.h"
-#include "wire/ids.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -72,11 +70,5 @@ enum roce_encap_verdict roce_encap_decode(const uint8_t *frame, size_t len, stru
  * (room for ROCE_ENCAP_MAX) and returns their length. IPv4 when e->src is v4-mapped.
  */
 size_t roce_encap_encode(const struct roce_encap *e, size_t udp_payload_len, uint8_t *frame);
-
-/*
- * UDP source port, as all Linux drivers are meant to choose it: from the flow label of the address
- * vector or, when that is 0, from the two QPNs (in either order).
- */
-uint16_t roce_udp_sport(uint32_t flow_label, roce_qpn_t a, roce_qpn_t b);
 
 #endif

@@ -225,11 +225,6 @@ static inline roce_opcode_t roce_opcode_make(enum roce_op op)
 	return (roce_opcode_t){(uint8_t)op};
 }
 
-static inline bool roce_opcode_is(roce_opcode_t opcode, enum roce_op op)
-{
-	return opcode.v == (uint8_t)op;
-}
-
 /* True for First and Only: a packet that may stand where no message is open. */
 static inline bool roce_position_is_start(enum roce_position p)
 {

@@ -3,7 +3,7 @@
  * Work queues: rings of WQEs and CQEs of fixed size, sized when they are made; nothing here
  * allocates. The owner (verbs) hands in zeroed storage of roce_*_bytes() bytes, aligned to 8.
  *
- * Who owns what: a send WQE belongs to the program until roce_send_queue_push(), then to the
+ * Who owns what: a send WQE belongs to the program until it is posted, then to the
  * requester until its CQE is polled (its slot is reclaimed with that CQE, as verbs demand). A
  * receive WQE belongs to the responder from post until its CQE is written.
  */
@@ -177,7 +177,7 @@ size_t roce_recv_queue_bytes(uint32_t depth, uint32_t max_sge);
 void roce_recv_queue_init(struct roce_recv_queue *rq, void *storage, uint32_t depth,
 			  uint32_t max_sge);
 
-/* -ENOMEM style result as a bool: false when full; the caller has checked sge_count <= max_sge. */
+/* False when full; the caller has checked sge_count <= max_sge. */
 bool roce_recv_queue_push(struct roce_recv_queue *rq, uint64_t wr_id, const struct roce_sge *sge,
 			  uint32_t sge_count);
 

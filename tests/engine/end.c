@@ -139,7 +139,7 @@ void end_open(struct end *e, const struct end_config *cfg, int socket_fd)
 void end_close(struct end *e)
 {
 	roce_verbs_qp_fini(&e->qp);
-	check(roce_verbs_mr_fini(&e->mr), "deregister");
+	roce_verbs_mr_fini(&e->mr);
 	check(roce_verbs_cq_fini(&e->cq), "destroy the completion queue");
 	check(roce_comp_channel_fini(&e->channel), "destroy the channel");
 	check(roce_pd_fini(&e->ctx, &e->pd), "deallocate the domain");

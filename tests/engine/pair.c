@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Measures the engine between two processes without the verbs ABI on top: bandwidth of WRITE, SEND
- * and READ, and the latency of a SEND ping-pong, polling or by events. To see where time goes, run
- * it under perf.
+ * and READ, and the latency of a ping-pong by SEND (polling or events) or by WRITE. To see where
+ * time goes, run it under perf.
  *
  *     engine-pair -d lo -o write -s 65536 -t 2
  */
@@ -101,7 +101,7 @@ static const struct argp_option option_list[] = {
 	{"seconds", 't', "SECONDS", 0, "length of a bandwidth run (1)", 0},
 	{"rounds", 'n', "COUNT", 0, "of a latency run (20000)", 0},
 	{"mtu", 'm', "CODE", 0, "path MTU, 1 (256) to 5 (4096) (5)", 0},
-	{"latency", 'l', NULL, 0, "SEND ping-pong instead of bandwidth", 0},
+	{"latency", 'l', NULL, 0, "ping-pong (send, write) instead of bandwidth", 0},
 	{"events", 'e', NULL, 0, "wait for events instead of polling", 0},
 	{"gid", 'g', "INDEX", 0, "GID index (0)", 0},
 	{"peer-gid", 'G', "INDEX", 0, "GID index of the other process (0)", 0},
@@ -195,6 +195,15 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static void print_latency(const char *what, const struct options *o, double *us, bool is_first)
+{
+	qsort(us, o->rounds, sizeof(*us), compare);
+	if (is_first)
+		printf("%s ping-pong %u bytes%s, one way: p50 %.2f us, p99 %.2f, max %.1f\n", what,
+		       o->size, o->has_events ? " by events" : "", us[o->rounds / 2],
+		       us[(size_t)o->rounds * 99 / 100], us[o->rounds - 1]);
+}
+
 static void ping_pong(struct end *e, const struct options *o, bool is_first)
 {
 	double *us = calloc(o->rounds, sizeof(*us));
@@ -222,11 +231,33 @@ static void ping_pong(struct end *e, const struct options *o, bool is_first)
 	}
 	if (!is_first)
 		next(e, o, &cqe);
-	qsort(us, o->rounds, sizeof(*us), compare);
-	if (is_first)
-		printf("send ping-pong %u bytes%s, one way: p50 %.2f us, p99 %.2f, max %.1f\n",
-		       o->size, o->has_events ? " by events" : "", us[o->rounds / 2],
-		       us[(size_t)o->rounds * 99 / 100], us[o->rounds - 1]);
+	print_latency("send", o, us, is_first);
+	free(us);
+}
+
+/* The shape of ib_write_lat: WRITE, poll for the completion, then watch memory for the answer. */
+static void write_ping_pong(struct end *e, const struct options *o, bool is_first)
+{
+	const volatile uint8_t *in = e->buffer + o->size - 1;
+	uint8_t *out = e->buffer + WINDOW_BYTES / 2 + o->size - 1;
+	double *us = calloc(o->rounds, sizeof(*us));
+	struct roce_cqe cqe;
+
+	if (!us)
+		exit(1);
+	for (uint32_t i = 0; i < o->rounds; i++) {
+		roce_ns_t begin = roce_clock_now();
+
+		while (!is_first && *in != (uint8_t)(i + 2))
+			;
+		*out = (uint8_t)(i + 2);
+		end_post_to(e, ROCE_WR_RDMA_WRITE, WINDOW_BYTES / 2, 0, o->size);
+		next(e, o, &cqe);
+		while (is_first && *in != (uint8_t)(i + 2))
+			;
+		us[i] = (double)(roce_clock_now() - begin) / 2e3;
+	}
+	print_latency("write", o, us, is_first);
 	free(us);
 }
 
@@ -283,7 +314,9 @@ static void run_end(const struct options *o, bool is_first, int fd)
 	for (uint32_t i = 0; i < (o->is_latency ? 8 : o->depth); i++)
 		end_post_recv(&e, i, o->is_latency ? 0 : (size_t)i * o->size, o->size);
 	end_meet(fd);
-	if (o->is_latency)
+	if (o->is_latency && opcode_of(o) == ROCE_WR_RDMA_WRITE)
+		write_ping_pong(&e, o, is_first);
+	else if (o->is_latency)
 		ping_pong(&e, o, is_first);
 	else if (is_first)
 		stream(&e, o, fd);

@@ -5,7 +5,7 @@
  */
 #include "end.h"
 
-#include "engine/progress.h"
+#include "engine/engine_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,10 @@
 
 #include <cmocka.h>
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -466,6 +468,117 @@ static void thread__learns_that_memory_is_watched(void **state)
 	run_pair(spin_first, spin_second, (struct pair_options){0});
 }
 
+static int rx_fd_of(const struct end *e)
+{
+	return e->engine->queue.addresses[0].io->fd;
+}
+
+/* Polls once, which takes the peer's request off the socket, and never again: the answer must not
+ * wait for a poll that does not come. The lock keeps the thread from being faster. */
+static void poll_once(struct end *e, int fd)
+{
+	struct roce_device *dev = roce_engine_device(e->engine);
+	struct pollfd readable = {.fd = rx_fd_of(e), .events = POLLIN};
+
+	pthread_mutex_lock(&dev->lock);
+	assert_false(e->engine->progress.is_watching);
+	end_meet(fd);
+	assert_int_equal(poll(&readable, 1, 5000), 1);
+	dev->env->progress(dev->env_ctx, true);
+	assert_true(roce_tx_is_pending(&dev->transport));
+	assert_true(e->engine->progress.is_watching);
+	pthread_mutex_unlock(&dev->lock);
+	end_meet(fd);
+}
+
+static void thread__sends_what_a_last_poll_owes(void **state)
+{
+	(void)state;
+	run_pair(poll_once, read_after_polling, (struct pair_options){0});
+}
+
+/* The daemon holds a copy of each leased socket, as this does here. */
+static void close_a_shared_socket(struct end *e, int fd)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT)};
+	struct roce_device *dev = roce_engine_device(e->engine);
+	int copy = dup(rx_fd_of(e));
+	int sender = socket(AF_INET, SOCK_DGRAM, 0);
+	const struct roce_shared_counters *c;
+	uint64_t wakes;
+	int unused;
+
+	c = roce_engine_counters(e->engine, &unused);
+	pthread_mutex_lock(&dev->lock);
+	dev->env->close_address(dev->env_ctx, &e->own.gid);
+	pthread_mutex_unlock(&dev->lock);
+	wakes = c->engine.thread_wakes;
+	memcpy(&to.sin_addr, e->own.gid.raw + 12, 4);
+	assert_int_equal(sendto(sender, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)), 1);
+	usleep(20000);
+	assert_in_range(c->engine.thread_wakes - wakes, 0, 2);
+	close(sender);
+	close(copy);
+	end_meet(fd);
+}
+
+static void thread__forgets_a_closed_address(void **state)
+{
+	(void)state;
+	skip_under_thread_sanitizer();
+	run_pair(close_a_shared_socket, stay_passive, (struct pair_options){0});
+}
+
+static void send_byte_to(const char *address)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT)};
+	int sender = socket(AF_INET, SOCK_DGRAM, 0);
+
+	inet_pton(AF_INET, address, &to.sin_addr);
+	assert_int_equal(sendto(sender, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)), 1);
+	close(sender);
+	usleep(20000);
+}
+
+/* A damaged socket is replaced under its number; whoever else holds the old one must not make it
+ * call the thread again and again. (The new one is at another address here, to tell them apart.) */
+static void replace_the_socket(struct end *e, int fd)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT)};
+	struct roce_device *dev = roce_engine_device(e->engine);
+	int old = dup(rx_fd_of(e));
+	int renewed = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+	const struct roce_shared_counters *c;
+	uint64_t wakes;
+	int unused;
+
+	c = roce_engine_counters(e->engine, &unused);
+	inet_pton(AF_INET, "127.0.0.3", &at.sin_addr);
+	assert_int_equal(bind(renewed, (struct sockaddr *)&at, sizeof(at)), 0);
+	pthread_mutex_lock(&dev->lock);
+	assert_int_equal(dup2(renewed, rx_fd_of(e)), rx_fd_of(e));
+	roce_pktio_renew(e->engine->queue.addresses[0].io);
+	roce_progress_renew(&e->engine->progress);
+	pthread_mutex_unlock(&dev->lock);
+	send_byte_to("127.0.0.1"); /* the thread leaves the old set with this one */
+	wakes = c->engine.thread_wakes;
+	send_byte_to("127.0.0.1");
+	assert_in_range(c->engine.thread_wakes - wakes, 0, 2);
+	assert_int_equal(c->engine.rx_too_short, 0);
+	send_byte_to("127.0.0.3");
+	assert_int_equal(c->engine.rx_too_short, 1);
+	close(old);
+	close(renewed);
+	end_meet(fd);
+}
+
+static void thread__follows_a_replaced_socket(void **state)
+{
+	(void)state;
+	skip_under_thread_sanitizer();
+	run_pair(replace_the_socket, stay_passive, (struct pair_options){0});
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -482,6 +595,9 @@ int main(void)
 		cmocka_unit_test(fork__child_is_dead_parent_lives),
 		cmocka_unit_test(thread__stands_aside_and_comes_back),
 		cmocka_unit_test(thread__learns_that_memory_is_watched),
+		cmocka_unit_test(thread__sends_what_a_last_poll_owes),
+		cmocka_unit_test(thread__forgets_a_closed_address),
+		cmocka_unit_test(thread__follows_a_replaced_socket),
 	};
 
 	return cmocka_run_group_tests(tests, enter_namespace, NULL);

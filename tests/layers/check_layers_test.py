@@ -43,7 +43,8 @@ BAD = [
     ("src/compat/v/a.c", SPDX + '#include "pktio/pktio.h"\n', 2, "compat includes pktio/pktio.h"),
     ("src/newlayer/a.c", SPDX, 1, "is no layer"),
     ("src/mem/a.c", SPDX + "#include <stdlib.h>\n", 2, "mem includes <stdlib.h>"),
-    ("src/cm/a.c", SPDX + "#include <sys/socket.h>\n", 2, "cm includes <sys/socket.h>"),
+    ("src/cc/a.c", SPDX + "#include <sys/socket.h>\n", 2, "cc includes <sys/socket.h>"),
+    ("src/daemon/a.c", SPDX + '#include "engine/lease.h"\n', 2, "daemon includes engine/lease.h"),
     ("src/wq/a.c", SPDX + "int f(void)\n{\n\treturn errno;\n}\n", 4, "errno in wq"),
     ("src/base/a.c", SPDX + "void f(void)\n{\n\tsprintf(a, b);\n}\n", 4, "use snprintf"),
     ("src/daemon/a.c", SPDX + "void f(void)\n{\n\tstrcpy(a, b);\n}\n", 4, "use snprintf or memcpy"),
@@ -67,7 +68,7 @@ BAD = [
 for call in ("clock_gettime(0, 0)", "time(0)", "random()", "malloc(1)", "free(p)", "printf(p)",
              "snprintf(p, 1, p)", "pthread_mutex_lock(&m)", "socket(1, 2, 3)", "sendmsg(1, 2, 3)",
              "epoll_wait(1, 2, 3, 4)", "mmap(0)", "abort()"):
-    for layer in ("base", "wire", "mem", "wq", "cc", "transport", "cm"):
+    for layer in ("base", "wire", "mem", "wq", "cc", "transport"):
         BAD.append((f"src/{layer}/a.c", SPDX + "void f(void)\n{\n\tx = " + call + ";\n}\n", 4,
                     f"{call.split('(')[0]}() in {layer}: use "))
 

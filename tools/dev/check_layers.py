@@ -20,27 +20,25 @@ import re
 import subprocess
 import sys
 
-CORE = ("base", "wire", "mem", "wq", "cc", "transport", "cm")
+CORE = ("base", "wire", "mem", "wq", "cc", "transport")
 
 # Layer -> what its files may include besides its own folder: a layer ("wire") or one header
-# ("cc/window.h"). "roce" stands for the installed headers in include/roce.
+# ("transport/transport.h"). ARCHITECTURE.md has the same table in words.
 MAY_INCLUDE = {
     "base": [],
     "wire": ["base"],
     "mem": ["base", "wire"],
     "wq": ["base", "wire"],
-    "cc": ["base", "wire"],
-    "transport": ["base", "wire", "mem", "wq", "cc/cc.h", "cc/window.h"],
-    "cm": ["base", "wire"],
-    "verbs": ["base", "wire", "mem", "wq", "transport", "cm", "roce"],
+    "cc": ["base"],
+    "transport": ["base", "wire", "mem", "wq", "cc/window.h"],
+    "verbs": ["base", "wire", "mem", "wq", "transport"],
     "pktio": ["base", "wire"],
-    "sim": ["base", "wire", "cc", "transport/transport.h", "verbs"],
+    "sim": ["base", "wire", "transport/transport.h"],
     "control": ["base"],
-    "engine": ["base", "wire", "mem", "wq", "cc", "transport", "cm", "verbs", "pktio", "control",
-               "roce"],
-    "daemon": ["base", "wire", "cm", "control", "pktio", "engine"],
-    "compat": ["base", "wire", "verbs", "control", "engine", "roce"],
-    "tools": ["base", "wire", "verbs", "control", "engine", "sim", "roce"],
+    "engine": ["base", "wire", "mem", "wq", "transport", "verbs", "pktio", "control"],
+    "daemon": ["base", "control"],
+    "compat": ["base", "verbs", "engine"],
+    "tools": ["base", "wire", "control", "engine"],
 }
 
 BANNED_IN_CORE = {
@@ -164,7 +162,7 @@ def check_include(path, layer, number, line, report):
     allowed = MAY_INCLUDE[layer]
     if target in allowed or name in allowed:
         return
-    if target in MAY_INCLUDE or target == "roce":
+    if target in MAY_INCLUDE:
         may = ", ".join(allowed) or "nothing else"
         report.add(path, number, f"{layer} includes {name}: it may include {may}")
 
@@ -215,7 +213,7 @@ def check_map(root, files, report):
     folders = {os.path.dirname(f) for f in files}
     folders |= {f[:i] for f in folders for i, c in enumerate(f) if c == "/"}
     token = re.compile(r"(?<![\w/.<*-])((?:[\w.-]+/)*[\w-]+\.(?:c|h|py|sh|md|json|cmake|txt|def|map)"
-                       r"|(?:src|tests|tools|bench|include|cmake)/(?:[\w.-]+/)*)"
+                       r"|(?:src|tests|tools|bench|cmake)/(?:[\w.-]+/)*)"
                        r"(?![\w*])(?::(\w+))?")
     with open(os.path.join(root, MAP), encoding="utf-8") as f:
         lines = f.read().split("\n")
@@ -228,7 +226,7 @@ def check_map(root, files, report):
                 if word.rstrip("/") not in folders:
                     report.add(MAP, number, f"folder {word} does not exist")
                 continue
-            candidates = [c for c in (word, "src/" + word, "include/" + word) if c in known]
+            candidates = [c for c in (word, "src/" + word) if c in known]
             if "/" not in word:
                 candidates += [f for f in files if os.path.basename(f) == word]
             if not candidates and not ("/" not in word and word in names):

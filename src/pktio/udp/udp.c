@@ -150,14 +150,28 @@ static uint32_t hash_destination(const struct roce_gid *dgid, uint8_t slot)
 	return (uint32_t)(low >> 32);
 }
 
-static void drop_flows(struct udp_io *io)
+static void free_flows(struct roce_pktio_flow **list)
 {
+	while (*list) {
+		struct roce_pktio_flow *flow = *list;
+
+		*list = flow->bucket_next;
+		free(flow);
+	}
+}
+
+/* The caller may hold batches for flows that it looked up a moment ago, so those stay in memory
+ * until the table is full once more. */
+static void retire_flows(struct udp_io *io)
+{
+	free_flows(&io->retired_flows);
 	for (uint32_t i = 0; i < UDP_FLOW_BUCKETS; i++) {
 		while (io->flows[i]) {
 			struct roce_pktio_flow *flow = io->flows[i];
 
 			io->flows[i] = flow->bucket_next;
-			free(flow);
+			flow->bucket_next = io->retired_flows;
+			io->retired_flows = flow;
 		}
 	}
 	io->flow_count = 0;
@@ -202,7 +216,7 @@ static struct roce_pktio_flow *find_flow(struct roce_pktio *base, const struct r
 			return flow;
 	}
 	if (io->flow_count >= UDP_FLOWS_MAX) {
-		drop_flows(io);
+		retire_flows(io);
 		base->stats->flow_resets++;
 	}
 	return create_flow(io, dgid, slot, hash);
@@ -280,7 +294,9 @@ static void udp_close(struct roce_pktio *base, bool closes_fd)
 {
 	struct udp_io *io = (struct udp_io *)base;
 
-	drop_flows(io);
+	for (uint32_t i = 0; i < UDP_FLOW_BUCKETS; i++)
+		free_flows(&io->flows[i]);
+	free_flows(&io->retired_flows);
 	for (uint32_t i = 0; i < UDP_TX_SOCKETS_MAX; i++) {
 		if (io->tx_fds[i] >= 0)
 			close(io->tx_fds[i]);

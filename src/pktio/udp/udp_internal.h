@@ -58,6 +58,7 @@ struct udp_io {
 	uint16_t tx_ports[UDP_TX_SOCKETS_MAX];
 	struct roce_pktio_flow *flows[UDP_FLOW_BUCKETS];
 	uint32_t flow_count;
+	struct roce_pktio_flow *retired_flows; /* of the table before this one */
 
 	uint32_t rx_depth; /* datagrams to ask for next, 1 to UDP_RX_DEPTH_MAX */
 	uint32_t rx_overflow_last;

@@ -519,6 +519,28 @@ static void flow__port_follows_destination_and_slot(void **state)
 	close_ends(&e);
 }
 
+/* A batch that waits to be sent keeps its flow although the table had to make room meanwhile. */
+static void flow__survives_a_full_table(void **state)
+{
+	static struct ends e;
+	struct roce_pktio_tx b;
+	struct roce_gid other = gid_of("127.0.0.0");
+
+	(void)state;
+	open_ends(&e, "127.77.0.1");
+	b = make_batch(&e, 3, LAST_BYTES);
+	for (uint32_t i = 0; e.stats.flow_resets == 0; i++) {
+		assert_true(i < 100000);
+		roce_put_be16(other.raw + 14, (uint16_t)(i / 255));
+		assert_non_null(roce_pktio_flow(e.io, &other, (uint8_t)(1 + i % 255)));
+	}
+	roce_pktio_tx(e.io, &b, 1);
+	receive_expected(&e, 3);
+	assert_int_equal(e.packets, 3);
+	assert_int_equal(e.damaged, 0);
+	close_ends(&e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -533,6 +555,7 @@ int main(void)
 		cmocka_unit_test(rx__overflow_is_counted),
 		cmocka_unit_test(wire__identification_and_icrc),
 		cmocka_unit_test(flow__port_follows_destination_and_slot),
+		cmocka_unit_test(flow__survives_a_full_table),
 	};
 
 	return cmocka_run_group_tests(tests, enter_namespace, NULL);

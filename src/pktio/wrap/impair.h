@@ -44,8 +44,6 @@ struct roce_impair_fate {
 	uint32_t after_count; /* REORDER: leaves behind this many others */
 };
 
-const char *roce_impair_action_str(enum roce_impair_action action);
-
 /*
  * "seed=1,drop=1%,dup=0.5%,reorder=1%,corrupt=0.1%,delay=2%:500us,dir=rx": any of them, in any
  * order; dir is rx (default), tx or both; a share without % is a fraction. 0, or -EINVAL with one

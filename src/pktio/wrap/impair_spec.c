@@ -22,11 +22,6 @@ static const char *const action_names[] = {
 #undef X
 };
 
-const char *roce_impair_action_str(enum roce_impair_action action)
-{
-	return (unsigned int)action < ROCE_IMPAIR_COUNT ? action_names[action] : "unknown";
-}
-
 /* "1%", "0.01", "100%:500us": the share, and where parsing ended. */
 static bool parse_share(const char *text, uint32_t *out_ppm, const char **out_end)
 {

@@ -2,6 +2,7 @@
 /*
  * Each side sends the same list of words; the limits are the smaller of both, what is run is the
  * client's. Called once a connection, so that all programs can be drawn without further talk.
+ * Anybody may connect, so each word is held to what a verbs-check could have sent.
  */
 #include "tools/verbs_check/agree.h"
 
@@ -50,6 +51,43 @@ static uint64_t min_of(uint64_t a, uint64_t b)
 static uint64_t at_least_one(int value)
 {
 	return value > 0 ? (uint64_t)value : 1;
+}
+
+static const struct {
+	enum word word;
+	uint64_t low;
+	uint64_t high;
+} ranges[] = {
+	{WORD_SEED_COUNT, 1, UINT64_MAX},
+	{WORD_OPS, 1, VC_OPTION_OPS_MAX},
+	{WORD_SIZE_MAX, 1, VC_OPTION_SIZE_MAX},
+	{WORD_QP_MAX, 1, VC_QP_MAX},
+	{WORD_OP_MASK, 1, (1u << VC_OP_COUNT) - 1},
+	{WORD_MTU, 0, IBV_MTU_4096},
+	{WORD_FAULT_EVERY, 0, VC_OPTION_FAULTS_MAX},
+	{WORD_EVENTS, 0, 1},
+	{WORD_LOSSY, 0, 1},
+	{WORD_SGE_MAX, 1, VC_SGE_MAX},
+	{WORD_SGE_READ_MAX, 1, VC_SGE_MAX},
+	{WORD_INLINE_MAX, 0, UINT32_MAX},
+	{WORD_DEPTH_MAX, 1, DEPTH_WANTED},
+	{WORD_CQE_MAX, 1, UINT32_MAX},
+	{WORD_RD_ATOMIC_MAX, 1, RD_ATOMIC_WANTED},
+	{WORD_WINDOWS, 0, 1},
+	{WORD_ATOMICS, 0, 1},
+	{WORD_ACTIVE_MTU, IBV_MTU_256, IBV_MTU_4096},
+	{WORD_MESSAGE_MAX, 1, UINT32_MAX},
+};
+
+static bool is_sensible(const uint64_t *words)
+{
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		uint64_t value = words[ranges[i].word];
+
+		if (value < ranges[i].low || value > ranges[i].high)
+			return false;
+	}
+	return true;
 }
 
 static void describe_device(const struct vc_device *device, uint64_t *words)
@@ -139,6 +177,9 @@ enum vc_verdict vc_agree(struct vc_options *options, const struct vc_device *dev
 	if (theirs[WORD_VERSION] != VERSION || theirs[WORD_SIDE] == side)
 		return vc_report_unusable(report,
 					  "the other side is another version of verbs-check");
+	if (!is_sensible(theirs))
+		return vc_report_unusable(report,
+					  "the other side asks for what no verbs-check does");
 	words[side] = mine;
 	words[!side] = theirs;
 	take_wishes(options, words[1], words[0]);

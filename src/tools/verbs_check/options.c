@@ -130,10 +130,11 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		options->seed_count = parse_number(state, "--seeds", arg, 1, UINT64_MAX);
 		break;
 	case OPTION_OPS:
-		options->ops = (uint32_t)parse_number(state, "--ops", arg, 1, 100000);
+		options->ops = (uint32_t)parse_number(state, "--ops", arg, 1, VC_OPTION_OPS_MAX);
 		break;
 	case OPTION_MAX_SIZE:
-		options->size_max = (uint32_t)parse_number(state, "--max-size", arg, 1, 1u << 30);
+		options->size_max =
+			(uint32_t)parse_number(state, "--max-size", arg, 1, VC_OPTION_SIZE_MAX);
 		break;
 	case OPTION_QPS:
 		options->qp_max = (uint32_t)parse_number(state, "--qps", arg, 1, VC_QP_MAX);
@@ -142,7 +143,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		options->op_mask = parse_ops(state, arg);
 		break;
 	case OPTION_FAULTS:
-		options->fault_every = (uint32_t)parse_number(state, "--faults", arg, 0, 1000000);
+		options->fault_every =
+			(uint32_t)parse_number(state, "--faults", arg, 0, VC_OPTION_FAULTS_MAX);
 		break;
 	case OPTION_STALL:
 		options->stall_s = (unsigned int)parse_number(state, "--stall", arg, 1, 86400);

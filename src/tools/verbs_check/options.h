@@ -7,6 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of the command line and of what a client may ask a server for. */
+enum {
+	VC_OPTION_OPS_MAX = 100000,
+	VC_OPTION_SIZE_MAX = 1 << 30,
+	VC_OPTION_FAULTS_MAX = 1000000,
+};
+
 struct vc_options {
 	const char *host; /* NULL: server */
 	const char *device;

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The first exchange between two sides that mean it, and with one that asks for too much: a server
+ * must refuse that, and draw no program from it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/verbs_check/agree.h"
+
+static const struct vc_options usual = {
+	.seed_count = 100,
+	.ops = 96,
+	.size_max = 1u << 20,
+	.qp_max = 4,
+	.op_mask = (1u << VC_OP_COUNT) - 1,
+	.fault_every = 8,
+};
+
+static enum vc_verdict agree(struct vc_options options, uint32_t side, int fd,
+			     struct vc_limits *out_limits)
+{
+	struct vc_device device = {
+		.attr = {.max_sge = 16, .max_qp_wr = 64, .max_cqe = 4096, .max_qp_rd_atom = 16},
+		.port_attr = {.active_mtu = IBV_MTU_1024, .max_msg_sz = 1u << 31},
+	};
+	struct vc_control control = {.timeout_s = 10};
+	struct vc_report report = {0};
+	struct vc_peer peer;
+
+	if (vc_control_attach(&control, fd, &report) != VC_RIGHT)
+		return report.verdict;
+	return vc_agree(&options, &device, side, &control, out_limits, &peer, &report);
+}
+
+/* What the server says to a client with these options. */
+static enum vc_verdict serve(struct vc_options client, struct vc_limits *out_limits)
+{
+	enum vc_verdict verdict;
+	int fds[2];
+	pid_t child;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		(void)agree(client, 1, fds[1], out_limits);
+		_exit(0);
+	}
+	verdict = agree(usual, 0, fds[0], out_limits);
+	close(fds[0]);
+	close(fds[1]);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	return verdict;
+}
+
+static void agree__client_decides(void **state)
+{
+	struct vc_options client = usual;
+	struct vc_limits limits;
+
+	(void)state;
+	client.qp_max = VC_QP_MAX;
+	client.ops = 7;
+	assert_int_equal(serve(client, &limits), VC_RIGHT);
+	assert_int_equal(limits.qp_max, VC_QP_MAX);
+	assert_int_equal(limits.ops, 7);
+	assert_int_equal(limits.mtu_max, IBV_MTU_1024);
+}
+
+static void agree__refuses_too_much(void **state)
+{
+	struct vc_options client = usual;
+	struct vc_limits limits;
+
+	(void)state;
+	client.qp_max = VC_QP_MAX + 1;
+	assert_int_equal(serve(client, &limits), VC_UNUSABLE);
+	client = usual;
+	client.op_mask = 0;
+	assert_int_equal(serve(client, &limits), VC_UNUSABLE);
+	client = usual;
+	client.ops = 0;
+	assert_int_equal(serve(client, &limits), VC_UNUSABLE);
+	client = usual;
+	client.size_max = UINT32_MAX;
+	assert_int_equal(serve(client, &limits), VC_UNUSABLE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(agree__client_decides),
+		cmocka_unit_test(agree__refuses_too_much),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
