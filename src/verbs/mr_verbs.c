@@ -129,11 +129,20 @@ void roce_verbs_mr_detach(struct roce_verbs_mr *vmr)
 	roce_list_remove(&vmr->link);
 }
 
-void roce_verbs_mr_fini(struct roce_verbs_mr *vmr)
+int roce_verbs_mr_fini(struct roce_verbs_mr *vmr)
 {
-	pthread_mutex_lock(&vmr->ctx->dev->lock);
-	roce_verbs_mr_detach(vmr);
-	pthread_mutex_unlock(&vmr->ctx->dev->lock);
+	pthread_mutex_t *lock = &vmr->ctx->dev->lock;
+	uint32_t windows;
+
+	pthread_mutex_lock(lock);
+	windows = vmr->mr.window_count;
+	if (windows == 0)
+		roce_verbs_mr_detach(vmr);
+	pthread_mutex_unlock(lock);
+	if (windows)
+		return roce_refuse(EBUSY, "dereg_mr: %u memory windows are bound to the region",
+				   windows);
+	return 0;
 }
 
 int roce_verbs_mr_change(struct roce_verbs_mr *vmr, const struct roce_mr_change *change)

@@ -17,7 +17,7 @@ struct roce_verbs_mr {
 /* -EINVAL: flags, range or iova; -EFAULT: part of the range is not mapped; -ENOMEM: too many. */
 int roce_verbs_mr_init(struct roce_verbs_mr *vmr, struct roce_context *ctx, struct roce_pd *pd,
 		       uint64_t addr, uint64_t length, uint64_t iova, uint32_t access);
-void roce_verbs_mr_fini(struct roce_verbs_mr *vmr);
+int roce_verbs_mr_fini(struct roce_verbs_mr *vmr);
 
 struct roce_mr_change {
 	struct roce_pd *pd; /* NULL: as it is */

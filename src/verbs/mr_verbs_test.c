@@ -66,13 +66,13 @@ static void access__remote_write_needs_local_write(void **state)
 
 		assert_int_equal(reg(f, &mr, a, 64, a, access), is_right ? 0 : -EINVAL);
 		if (is_right)
-			roce_verbs_mr_fini(&mr);
+			assert_int_equal(roce_verbs_mr_fini(&mr), 0);
 	}
 	assert_int_equal(reg(f, &mr, a, 64, a, 1u << 12), -EINVAL);
 	/* optional flags are hints */
 	assert_int_equal(reg(f, &mr, a, 64, a, RW | 1u << 20), 0);
 	assert_int_equal(mr.mr.access, RW);
-	roce_verbs_mr_fini(&mr);
+	assert_int_equal(roce_verbs_mr_fini(&mr), 0);
 }
 
 static void range__must_be_mapped(void **state)
@@ -82,7 +82,7 @@ static void range__must_be_mapped(void **state)
 	struct roce_verbs_mr mr;
 
 	assert_int_equal(reg(f, &mr, a, PAGE, a, RW), 0);
-	roce_verbs_mr_fini(&mr);
+	assert_int_equal(roce_verbs_mr_fini(&mr), 0);
 	assert_int_equal(reg(f, &mr, a, PAGE + 1, a, RW), -EFAULT);
 	assert_int_equal(reg(f, &mr, a + PAGE, 1, a + PAGE, RW), -EFAULT);
 	assert_int_equal(reg(f, &mr, 0, 64, 0, RW), -EFAULT);
@@ -90,9 +90,9 @@ static void range__must_be_mapped(void **state)
 	assert_int_equal(reg(f, &mr, a, UINT64_MAX, a, RW), -EINVAL);
 	/* on demand, memory may come later; all of it only so */
 	assert_int_equal(reg(f, &mr, a, PAGE + 1, a, RW | ROCE_ACCESS_ON_DEMAND), 0);
-	roce_verbs_mr_fini(&mr);
+	assert_int_equal(roce_verbs_mr_fini(&mr), 0);
 	assert_int_equal(reg(f, &mr, 0, UINT64_MAX, 0, RW | ROCE_ACCESS_ON_DEMAND), 0);
-	roce_verbs_mr_fini(&mr);
+	assert_int_equal(roce_verbs_mr_fini(&mr), 0);
 	assert_int_equal(reg(f, &mr, 0, UINT64_MAX, 0, RW), -EINVAL);
 	assert_int_equal(f->pd.use_count, 0);
 	assert_int_equal(f->env.dev.transport.keys.count, 0);
@@ -106,11 +106,11 @@ static void iova__keeps_the_offset_into_the_page(void **state)
 
 	assert_int_equal(reg(f, &mr, a, 64, UINT64_C(0x123456000) + 24, RW), 0);
 	assert_int_equal(mr.mr.iova, UINT64_C(0x123456000) + 24);
-	roce_verbs_mr_fini(&mr);
+	assert_int_equal(roce_verbs_mr_fini(&mr), 0);
 	assert_int_equal(reg(f, &mr, a, 64, UINT64_C(0x123456000), RW), -EINVAL);
 	assert_int_equal(reg(f, &mr, a, 64, a, RW | ROCE_ACCESS_ZERO_BASED), 0);
 	assert_int_equal(mr.mr.iova, 0);
-	roce_verbs_mr_fini(&mr);
+	assert_int_equal(roce_verbs_mr_fini(&mr), 0);
 }
 
 #define KEYS 2000
@@ -138,7 +138,7 @@ static void keys__differ_and_do_not_follow_each_other(void **state)
 	/* 128 of 2^24 distances are that short: two in 2000 would be a rare accident */
 	assert_in_range(near, 0, 2);
 	for (int i = 0; i < KEYS; i++)
-		roce_verbs_mr_fini(&mrs[i]);
+		assert_int_equal(roce_verbs_mr_fini(&mrs[i]), 0);
 	free(mrs);
 }
 
@@ -157,7 +157,7 @@ static void reg__needs_no_memlock(void **state)
 	getrlimit(RLIMIT_MEMLOCK, &saved);
 	setrlimit(RLIMIT_MEMLOCK, &small);
 	assert_int_equal(reg(f, &mr, (uintptr_t)mem, gib, (uintptr_t)mem, RW), 0);
-	roce_verbs_mr_fini(&mr);
+	assert_int_equal(roce_verbs_mr_fini(&mr), 0);
 	setrlimit(RLIMIT_MEMLOCK, &saved);
 	munmap(mem, gib);
 }
@@ -170,7 +170,7 @@ static void pd__is_busy_while_it_has_regions(void **state)
 
 	assert_int_equal(reg(f, &mr, a, 64, a, RW), 0);
 	assert_int_equal(roce_pd_fini(&f->ctx, &f->pd), -EBUSY);
-	roce_verbs_mr_fini(&mr);
+	assert_int_equal(roce_verbs_mr_fini(&mr), 0);
 	assert_int_equal(roce_pd_fini(&f->ctx, &f->pd), 0);
 }
 
@@ -200,7 +200,7 @@ static void change__keeps_the_keys(void **state)
 	assert_int_equal(roce_verbs_mr_change(&mr, &change), 0);
 	assert_int_equal(mr.mr.length, 128);
 	assert_int_equal(mr.mr.rkey.v, rkey);
-	roce_verbs_mr_fini(&mr);
+	assert_int_equal(roce_verbs_mr_fini(&mr), 0);
 }
 
 int main(void)

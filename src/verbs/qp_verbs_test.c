@@ -76,7 +76,7 @@ static int tear_down(void **state)
 
 	roce_verbs_qp_fini(&f->a);
 	roce_verbs_qp_fini(&f->b);
-	roce_verbs_mr_fini(&f->mr);
+	assert_int_equal(roce_verbs_mr_fini(&f->mr), 0);
 	assert_int_equal(roce_verbs_cq_fini(&f->cq), 0);
 	assert_int_equal(roce_comp_channel_fini(&f->channel), 0);
 	assert_int_equal(roce_pd_fini(&f->ctx, &f->pd), 0);
