@@ -19,32 +19,24 @@ static void release_cost(struct roce_qp *qp, uint64_t cost)
 {
 	struct roce_requester *req = &qp->req;
 	uint32_t part = cost < req->inflight ? (uint32_t)cost : req->inflight;
-	struct roce_list *it, *next;
 
 	if (part == 0)
 		return;
 	req->inflight -= part;
 	roce_window_on_ack(&qp->peer->window, &qp->t->cfg.window, part);
-	roce_list_for_each_safe (it, next, &qp->peer->waiters) {
-		roce_list_remove(it);
-		roce_qp_mark_ready(roce_container_of(it, struct roce_qp, wait_link));
-	}
+	roce_requester_wake_all(&qp->peer->waiters);
 }
 
 static void release_read_cost(struct roce_qp *qp, uint64_t cost)
 {
 	struct roce_requester *req = &qp->req;
 	uint32_t part = cost < req->read_inflight ? (uint32_t)cost : req->read_inflight;
-	struct roce_list *it, *next;
 
 	if (part == 0)
 		return;
 	req->read_inflight -= part;
 	qp->t->read_inflight -= part;
-	roce_list_for_each_safe (it, next, &qp->t->read_waiters) {
-		roce_list_remove(it);
-		roce_qp_mark_ready(roce_container_of(it, struct roce_qp, wait_link));
-	}
+	roce_requester_wake_all(&qp->t->read_waiters);
 }
 
 static struct roce_send_wqe *oldest_wqe(struct roce_qp *qp)

@@ -192,7 +192,8 @@ enum roce_verdict roce_rx(struct roce_transport *t, const struct roce_rx_pkt *pk
 
 /* ---- transmit ---- */
 
-/* One turn of a QP. Whichever role was left without room goes first in the next turn. */
+/* One turn of a QP. A responder that was left without room goes first in the next turn, but not
+ * twice in a row: a long READ's answer must not keep the requester from sending. */
 static size_t take_turn(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now)
 {
 	bool more = false;
@@ -203,7 +204,7 @@ static size_t take_turn(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max
 	n += roce_requester_tx(qp, pkts + n, max - n, now, &more);
 	if (!qp->is_responder_first)
 		n += roce_responder_tx(qp, pkts + n, max - n, now);
-	qp->is_responder_first = roce_responder_has_output(qp);
+	qp->is_responder_first = !qp->is_responder_first && roce_responder_has_output(qp);
 	if (more || roce_responder_has_output(qp))
 		roce_qp_mark_ready(qp);
 	return n;

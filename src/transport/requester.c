@@ -46,7 +46,7 @@ static void wait_on(struct roce_qp *qp, struct roce_list *waiters)
 		roce_list_add_tail(waiters, &qp->wait_link);
 }
 
-static void wake_all(struct roce_list *waiters)
+void roce_requester_wake_all(struct roce_list *waiters)
 {
 	struct roce_list *it, *next;
 
@@ -64,12 +64,12 @@ void roce_requester_release(struct roce_qp *qp)
 	if (qp->req.inflight) {
 		roce_window_release(&qp->peer->window, qp->req.inflight);
 		qp->req.inflight = 0;
-		wake_all(&qp->peer->waiters);
+		roce_requester_wake_all(&qp->peer->waiters);
 	}
 	if (qp->req.read_inflight) {
 		t->read_inflight -= qp->req.read_inflight;
 		qp->req.read_inflight = 0;
-		wake_all(&t->read_waiters);
+		roce_requester_wake_all(&t->read_waiters);
 	}
 	qp->req.rd_outstanding = 0;
 }
@@ -87,7 +87,7 @@ void roce_requester_set_peer(struct roce_qp *qp, struct roce_peer *peer)
 		return;
 	ROCE_MARK(requester_peer_changed);
 	roce_window_release(&old->window, qp->req.inflight);
-	wake_all(&old->waiters);
+	roce_requester_wake_all(&old->waiters);
 	roce_window_on_send(&peer->window, qp->req.inflight);
 }
 

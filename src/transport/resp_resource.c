@@ -59,8 +59,9 @@ struct roce_resp_resource *roce_resp_resource_find(struct roce_qp *qp, roce_psn_
 {
 	struct roce_responder *resp = &qp->resp;
 
-	for (uint32_t i = oldest(resp); i != resp->resource_head; i++) {
-		struct roce_resp_resource *res = at(resp, i);
+	/* Newest first: one of a whole PSN space ago may have the same PSN. */
+	for (uint32_t i = resp->resource_head; i != oldest(resp); i--) {
+		struct roce_resp_resource *res = at(resp, i - 1);
 
 		if (is_recent(resp, res) && roce_psn_diff(psn, res->first_psn) >= 0 &&
 		    roce_psn_diff(psn, res->last_psn) <= 0)

@@ -289,6 +289,31 @@ static void ack_req__at_the_end_of_a_turn(void **state)
 	fixture_stop(&f);
 }
 
+/* A long READ's answer and the QP's own requests take turns. */
+static void turn__read_response_leaves_room(void **state)
+{
+	const char *own, *last;
+
+	(void)state;
+	fixture_init(&f);
+	f.tuning.burst_packets = 2;
+	f.tuning.read_chunk_packets = 64;
+	f.tuning.read_window = 1u << 20;
+	f.link.pull_max = 2;
+	f.link.ps_per_byte = 8000;
+	start();
+	fixture_post(&f, 0, ROCE_WR_RDMA_READ, 1, 32 * 1024, 0);
+	sim_pair_run(&f.pair, 20 * ROCE_NS_PER_US);
+	fixture_post(&f, 1, ROCE_WR_RDMA_WRITE, 50, 8, 0);
+	sim_pair_run(&f.pair, ROCE_NS_PER_S);
+	own = strstr(f.pair.log.s, "< WRITE_ONLY psn 5000 len 8");
+	last = strstr(f.pair.log.s, "< READ_RESPONSE_LAST");
+	assert_non_null(own);
+	assert_non_null(last);
+	assert_true(own < last);
+	fixture_stop(&f);
+}
+
 /* While the responder's line is busy its ACKs become one, for the newest PSN. */
 static void ack__coalesces(void **state)
 {
@@ -362,6 +387,7 @@ int main(void)
 		cmocka_unit_test(fence__waits_for_reads),
 		cmocka_unit_test(ack_req__rules),
 		cmocka_unit_test(ack_req__at_the_end_of_a_turn),
+		cmocka_unit_test(turn__read_response_leaves_room),
 		cmocka_unit_test(ack__coalesces),
 		cmocka_unit_test(ack__after_read_responses),
 		cmocka_unit_test(ack__saved_by_a_read_response),
