@@ -121,13 +121,14 @@ __attribute__((format(printf, 3, 4))) static void fail(char *err, size_t err_siz
 __attribute__((format(printf, 3, 4))) static void note(struct roce_client *c, int error,
 						       const char *format, ...)
 {
+	const char *debug = secure_getenv("UROCE_DEBUG");
 	va_list ap;
 
 	va_start(ap, format);
 	vsnprintf(c->text, sizeof(c->text), format, ap);
 	va_end(ap);
 	c->error = error;
-	if (secure_getenv("UROCE_DEBUG"))
+	if (debug && *debug && strcmp(debug, "0") != 0)
 		fprintf(stderr, "uroce: %s\n", c->text);
 }
 
@@ -761,7 +762,7 @@ static bool is_gro_off(void)
 {
 	const char *gro = secure_getenv("UROCE_GRO");
 
-	return gro && !strcmp(gro, "off");
+	return gro && (!strcmp(gro, "off") || !strcmp(gro, "0"));
 }
 
 static struct held_address *find_address(struct held_slot *s, const struct roce_gid *local,
