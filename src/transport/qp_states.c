@@ -46,9 +46,7 @@ static const struct transition transitions[] = {
 	{ROCE_QP_INIT, ROCE_QP_INIT, UD, 0, PKEY | PORT | QKEY},
 	{ROCE_QP_INIT, ROCE_QP_RTR, RC | TGT, AV | MTU | DQPN | RQPSN | MDRA | RNRT,
 	 ALT | ACC | PKEY},
-	{ROCE_QP_INIT, ROCE_QP_RTR, UC, AV | MTU | DQPN | RQPSN, ALT | ACC | PKEY},
-	/* Programs give an initiator what only its target uses. */
-	{ROCE_QP_INIT, ROCE_QP_RTR, INI, AV | MTU | DQPN | RQPSN, ALT | ACC | PKEY | MDRA | RNRT},
+	{ROCE_QP_INIT, ROCE_QP_RTR, UC | INI, AV | MTU | DQPN | RQPSN, ALT | ACC | PKEY},
 	{ROCE_QP_INIT, ROCE_QP_RTR, UD, 0, PKEY | QKEY},
 	{ROCE_QP_RTR, ROCE_QP_RTS, RC, TO | RTRY | RNRR | SQPSN | MRA,
 	 CUR | ALT | ACC | RNRT | MIG},

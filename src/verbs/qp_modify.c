@@ -278,14 +278,28 @@ static int apply(struct roce_verbs_qp *vqp, struct roce_qp_attr *attr, uint32_t 
 	return 0;
 }
 
+/* Programs treat both ends of an XRC connection alike, and Linux lets them: what the other end only
+ * has is left out. */
+static uint32_t mask_for_type(uint8_t type, uint32_t mask)
+{
+	if (type == ROCE_QP_XRC_INI)
+		return mask & ~(uint32_t)(ROCE_ATTR_MAX_DEST_RD_ATOMIC | ROCE_ATTR_MIN_RNR_TIMER);
+	if (type == ROCE_QP_XRC_TGT)
+		return mask & ~(uint32_t)(ROCE_ATTR_MAX_QP_RD_ATOMIC | ROCE_ATTR_RETRY_CNT |
+					  ROCE_ATTR_RNR_RETRY);
+	return mask;
+}
+
 int roce_verbs_qp_modify(struct roce_verbs_qp *vqp, const struct roce_qp_attr *attr, uint32_t mask,
 			 const struct roce_av *av)
 {
 	struct roce_device *dev = vqp->ctx->dev;
 	struct roce_qp_attr wanted = *attr;
 	uint8_t port_mtu = 0;
-	int err = check_port_values(vqp, attr, mask);
+	int err;
 
+	mask = mask_for_type(vqp->qp.cfg.type, mask);
+	err = check_port_values(vqp, attr, mask);
 	if (!err)
 		err = check_qkey(attr, mask);
 	if (!err && (mask & ROCE_ATTR_AV))
