@@ -40,6 +40,7 @@ struct compat_context {
 	struct verbs_context vctx;
 	struct roce_context ctx;
 	struct roce_engine *engine;
+	struct roce_list link; /* of all contexts: import.c */
 };
 
 struct compat_td {
@@ -51,8 +52,12 @@ struct compat_pd {
 	struct ibv_pd pd;
 	struct roce_pd rpd; /* of a parent domain: only counts what was made in it */
 
+	struct roce_list link; /* of all domains: import.c */
+
+	struct compat_pd *base; /* of a parent domain, or of one that was imported */
+	bool is_unimported;	/* goes with the last object that was made in it */
+
 	/* Parent domains only. */
-	struct compat_pd *base;
 	struct compat_td *td;
 	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size, size_t alignment,
 		       uint64_t resource_type);
@@ -65,7 +70,8 @@ struct compat_dm {
 	struct ibv_dm dm;
 	uint8_t *bytes;
 	size_t length;
-	uint32_t use_count; /* regions; device lock */
+	uint32_t use_count;    /* regions; device lock */
+	struct roce_list link; /* of all device memory: import.c */
 };
 
 struct compat_mr {
@@ -83,6 +89,7 @@ struct compat_cq {
 	struct ibv_cq_ex ex;
 	struct roce_verbs_cq vcq;
 	struct roce_cqe current; /* of start_poll and next_poll */
+	struct ibv_pd *parent;	 /* the parent domain it was made in, or NULL */
 };
 
 struct compat_srq {
@@ -204,6 +211,17 @@ uint32_t compat_next_handle(void);
 #define COMPAT_FORKED EIO
 
 /* ---- parts that the context's tables point at ---- */
+
+/* A context of the device, which takes over `cmd_fd`; -1: one is made. NULL with errno. */
+struct ibv_context *compat_open_device(struct compat_device *cdev, int cmd_fd);
+
+/* What may be imported is known to import.c from its creation to its end. */
+void compat_context_enlist(struct compat_context *cc);
+void compat_context_delist(struct compat_context *cc);
+void compat_pd_enlist(struct compat_pd *pd);
+void compat_pd_delist(struct compat_pd *pd);
+void compat_dm_enlist(struct compat_dm *dm);
+void compat_dm_delist(struct compat_dm *dm);
 
 void compat_fill_ops(struct compat_context *cc);
 
