@@ -77,5 +77,5 @@ function(roce_unit_test name)
 	endif()
 	add_test(NAME ${name} COMMAND ${name})
 	set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 120
-		ENVIRONMENT "UROCE_SOURCE_DIR=${CMAKE_SOURCE_DIR};UROCE_MARKS=${CMAKE_BINARY_DIR}/marks")
+		ENVIRONMENT "UROCE_SOURCE_DIR=${CMAKE_SOURCE_DIR};UROCE_MARKS=${CMAKE_BINARY_DIR}/marks;TSAN_OPTIONS=die_after_fork=0")
 endfunction()

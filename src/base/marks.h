@@ -25,8 +25,16 @@ struct roce_mark {
 		__atomic_store_n(&mark_.is_hit, 1, __ATOMIC_RELAXED);          \
 	} while (0)
 
+/* The value, marked: for a check that is one line. */
+#define ROCE_MARKED(mark_name, value) \
+	({                            \
+		ROCE_MARK(mark_name); \
+		(value);              \
+	})
+
 #else
-#define ROCE_MARK(mark_name) ((void)0)
+#define ROCE_MARK(mark_name)	      ((void)0)
+#define ROCE_MARKED(mark_name, value) (value)
 #endif
 
 #endif

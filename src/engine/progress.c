@@ -15,6 +15,7 @@
 #include <time.h>
 
 #define EMPTY_POLLS_TO_DISARM 4u
+#define POLLS_OF_A_POLLER     4u /* a program that waits for events polls less between two waits */
 #define YIELD_AFTER_NS	      (20 * ROCE_NS_PER_US)
 #define POLLING_PAUSE_NS      ROCE_NS_PER_MS /* longer apart, polls are not a loop */
 #define KICKS_DEFERRED_MAX    32u
@@ -141,7 +142,10 @@ static void on_polled(struct roce_progress *p, uint32_t found, roce_ns_t now)
 		p->last_found = now;
 	}
 	p->last_poll = now;
+	p->has_completion = false; /* until we hear of one */
 	p->polls_since_arming++;
+	if (++p->polls_since_blocking >= POLLS_OF_A_POLLER)
+		p->is_polled = true;
 	put_off_look(p, now);
 	if (found) {
 		p->empty_count = 0;
@@ -154,7 +158,6 @@ static void on_polled(struct roce_progress *p, uint32_t found, roce_ns_t now)
 		p->queue->counters->engine.thread_disarms++;
 		progress_set_armed(p, false);
 	}
-	p->is_polled = true;
 	watch(p, now);
 	if (now - p->last_found > YIELD_AFTER_NS)
 		yield(p);
@@ -228,6 +231,7 @@ void roce_progress_arm(struct roce_progress *p)
 		return;
 	transmit(p, roce_clock_now());
 	p->is_polled = false;
+	p->polls_since_blocking = 0;
 	p->empty_count = 0;
 	progress_set_armed(p, true);
 }
@@ -236,7 +240,8 @@ void roce_progress_on_completions(struct roce_progress *p)
 {
 	if (!p->is_started)
 		return;
-	if (p->eagerness && !p->is_armed) {
+	p->has_completion = true;
+	if (p->eagerness >= ROCE_PROGRESS_EAGER && !p->is_armed) {
 		p->empty_count = 0;
 		progress_set_armed(p, true);
 	}

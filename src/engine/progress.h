@@ -14,8 +14,10 @@
  *
  * A program that polls for its completion and then goes to look at memory, or to compute, wants the
  * thread back with the completion. Arming with each one would wake the thread in the middle of a
- * ping-pong now and then, so it is learned: the timer that comes too late (packets lie there) makes
- * completions arm; wake-ups that meet a polling program wear that off.
+ * ping-pong now and then, so it is learned: when the timer finds packets waiting and the program's
+ * last poll had given it a completion, that speaks for arming with completions; a program that was
+ * only taken off its processor in the middle of polling, and wake-ups that meet a polling program,
+ * speak against it.
  *
  * The device's lock is held in every call but start and stop.
  */
@@ -26,6 +28,9 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+
+#define ROCE_PROGRESS_EAGER	4u
+#define ROCE_PROGRESS_EAGER_MAX 8u
 
 struct roce_progress {
 	pthread_mutex_t *lock; /* the device's */
@@ -38,10 +43,12 @@ struct roce_progress {
 
 	bool is_armed;
 	bool is_watching;     /* the thread's timer runs for the next look */
-	bool is_polled;	      /* a program polls: four empty polls since it last blocked */
+	bool is_polled;	      /* the program polls rather than waits for events */
 	uint32_t empty_count; /* polls in a row that found nothing */
 	uint32_t polls_since_arming;
-	uint32_t eagerness;  /* above 0: completions arm */
+	uint32_t polls_since_blocking;
+	uint32_t eagerness;  /* learned; from ROCE_PROGRESS_EAGER on completions arm */
+	bool has_completion; /* the last poll gave one */
 	uint32_t kick_count; /* posts that wait in a batch */
 	roce_ns_t timer_at;  /* what timer_fd is set to, ROCE_NEVER if not */
 	roce_ns_t last_poll;

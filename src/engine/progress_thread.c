@@ -21,7 +21,6 @@
 #define EVENTS_MAX	   8
 #define ROUNDS_MAX	   64u
 #define POLLED_JUST_NOW_NS (20 * ROCE_NS_PER_US)
-#define EAGERNESS_MAX	   8u
 #define LOCK_NAP_NS	   (50 * ROCE_NS_PER_US)
 #define LOCK_NAPS_MAX	   4u
 #define THREAD_STACK_BYTES (256u << 10)
@@ -63,12 +62,20 @@ static uint32_t do_work(struct roce_progress *p)
 	return waiting;
 }
 
+static void learn(struct roce_progress *p, bool is_for_arming)
+{
+	if (is_for_arming && p->eagerness < ROCE_PROGRESS_EAGER_MAX)
+		p->eagerness++;
+	else if (!is_for_arming && p->eagerness > 0)
+		p->eagerness--;
+}
+
 /* The program polls: leave it the work, and look again later. */
 static void stand_aside(struct roce_progress *p)
 {
 	p->queue->counters->engine.thread_aside++;
-	if (p->is_armed && p->eagerness)
-		p->eagerness--;
+	if (p->is_armed)
+		learn(p, false);
 	progress_set_armed(p, false);
 	p->is_watching = true;
 }
@@ -82,19 +89,17 @@ static bool is_program_at_work(const struct roce_progress *p, bool is_look, roce
 	return p->is_polled && (is_look || p->polls_since_arming) && now - p->last_poll < recent;
 }
 
-static void take_over(struct roce_progress *p, bool is_look)
+static void take_over(struct roce_progress *p)
 {
 	bool was_armed = p->is_armed;
 	uint32_t waiting;
 
-	if (is_look || !p->eagerness)
-		p->is_polled = false;
 	p->is_watching = false;
 	waiting = do_work(p);
 	if (waiting && !was_armed)
 		p->queue->counters->engine.thread_late++;
-	if (waiting && (!was_armed || p->eagerness))
-		p->eagerness = EAGERNESS_MAX;
+	if (waiting && p->is_polled)
+		learn(p, p->has_completion);
 	progress_set_armed(p, true);
 }
 
@@ -109,7 +114,7 @@ static void on_wake(struct roce_progress *p, bool is_timer)
 	if (is_program_at_work(p, is_look, now))
 		stand_aside(p);
 	else
-		take_over(p, is_look);
+		take_over(p);
 	progress_wake_for_next(p, now);
 }
 

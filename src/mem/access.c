@@ -6,6 +6,8 @@
  */
 #include "mem/mem.h"
 
+#include "base/marks.h"
+
 static enum roce_mem_verdict check_region(const struct roce_mr *mr, const struct roce_pd *pd,
 					  uint64_t addr, uint64_t length, uint32_t need,
 					  uint64_t *out_ptr)
@@ -13,13 +15,13 @@ static enum roce_mem_verdict check_region(const struct roce_mr *mr, const struct
 	uint64_t offset;
 
 	if (mr->pd != pd)
-		return ROCE_MEM_BAD_PD;
+		return ROCE_MARKED(access_pd, ROCE_MEM_BAD_PD);
 	if ((mr->access & need) != need)
-		return ROCE_MEM_BAD_ACCESS;
+		return ROCE_MARKED(access_rights, ROCE_MEM_BAD_ACCESS);
 	/* Unsigned differences: an addr below iova wraps to a huge offset and fails the compare. */
 	offset = addr - mr->iova;
 	if (offset > mr->length || length > mr->length - offset)
-		return ROCE_MEM_BAD_RANGE;
+		return ROCE_MARKED(access_range, ROCE_MEM_BAD_RANGE);
 	*out_ptr = mr->addr + offset;
 	return ROCE_MEM_OK;
 }
@@ -30,33 +32,21 @@ enum roce_mem_verdict roce_mem_check_local(const struct roce_key_table *tab,
 {
 	const struct roce_mr *mr = roce_key_table_find(tab, lkey);
 
-	if (!mr || !mr->is_valid || mr->lkey.v != lkey.v)
-		return ROCE_MEM_BAD_KEY;
+	if (!mr || !mr->is_valid || mr->lkey.v != lkey.v || mr->kind != ROCE_MR_REGION)
+		return ROCE_MARKED(access_lkey, ROCE_MEM_BAD_KEY);
 	return check_region(mr, pd, addr, length, need, out_ptr);
 }
 
 enum roce_mem_verdict roce_mem_check_remote(const struct roce_key_table *tab,
-					    const struct roce_pd *pd, roce_key_t rkey, uint64_t va,
-					    uint64_t length, uint32_t need, uint64_t *out_ptr)
+					    const struct roce_pd *pd, const void *qp,
+					    roce_key_t rkey, uint64_t va, uint64_t length,
+					    uint32_t need, uint64_t *out_ptr)
 {
 	const struct roce_mr *mr = roce_key_table_find(tab, rkey);
 
 	if (!mr || !mr->is_valid || mr->rkey.v != rkey.v)
-		return ROCE_MEM_BAD_KEY;
+		return ROCE_MARKED(access_rkey, ROCE_MEM_BAD_KEY);
+	if (mr->kind == ROCE_MR_WINDOW_2 && mr->bound_qp != qp)
+		return ROCE_MARKED(access_window_qp, ROCE_MEM_BAD_ACCESS);
 	return check_region(mr, pd, va, length, need, out_ptr);
-}
-
-enum roce_mem_verdict roce_mem_invalidate(struct roce_key_table *tab, const struct roce_pd *pd,
-					  roce_key_t rkey)
-{
-	struct roce_mr *mr = roce_key_table_find(tab, rkey);
-
-	if (!mr || !mr->is_valid || mr->rkey.v != rkey.v)
-		return ROCE_MEM_BAD_KEY;
-	if (mr->pd != pd)
-		return ROCE_MEM_BAD_PD;
-	if (!mr->can_invalidate)
-		return ROCE_MEM_BAD_ACCESS;
-	mr->is_valid = false;
-	return ROCE_MEM_OK;
 }

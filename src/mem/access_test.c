@@ -29,8 +29,8 @@ static void start(uint64_t iova, uint32_t access)
 
 static enum roce_mem_verdict remote(uint64_t va, uint64_t length, uint64_t *out)
 {
-	return roce_mem_check_remote(&table, &pd, mr.rkey, va, length, ROCE_ACCESS_REMOTE_READ,
-				     out);
+	return roce_mem_check_remote(&table, &pd, NULL, mr.rkey, va, length,
+				     ROCE_ACCESS_REMOTE_READ, out);
 }
 
 static void check__every_boundary(void **state)
@@ -69,25 +69,25 @@ static void check_remote__each_reason(void **state)
 
 	(void)state;
 	start(ADDR, ROCE_ACCESS_REMOTE_READ);
-	assert_int_equal(
-		roce_mem_check_remote(&table, &pd, mr.lkey, ADDR, 1, ROCE_ACCESS_REMOTE_READ, &ptr),
-		ROCE_MEM_BAD_KEY);
-	assert_int_equal(roce_mem_check_remote(&table, &pd, (roce_key_t){mr.rkey.v ^ 0x100}, ADDR,
-					       1, ROCE_ACCESS_REMOTE_READ, &ptr),
+	assert_int_equal(roce_mem_check_remote(&table, &pd, NULL, mr.lkey, ADDR, 1,
+					       ROCE_ACCESS_REMOTE_READ, &ptr),
 			 ROCE_MEM_BAD_KEY);
-	assert_int_equal(roce_mem_check_remote(&table, &other_pd, mr.rkey, ADDR, 1,
+	assert_int_equal(roce_mem_check_remote(&table, &pd, NULL, (roce_key_t){mr.rkey.v ^ 0x100},
+					       ADDR, 1, ROCE_ACCESS_REMOTE_READ, &ptr),
+			 ROCE_MEM_BAD_KEY);
+	assert_int_equal(roce_mem_check_remote(&table, &other_pd, NULL, mr.rkey, ADDR, 1,
 					       ROCE_ACCESS_REMOTE_READ, &ptr),
 			 ROCE_MEM_BAD_PD);
-	assert_int_equal(roce_mem_check_remote(&table, &pd, mr.rkey, ADDR, 1,
+	assert_int_equal(roce_mem_check_remote(&table, &pd, NULL, mr.rkey, ADDR, 1,
 					       ROCE_ACCESS_REMOTE_WRITE, &ptr),
 			 ROCE_MEM_BAD_ACCESS);
-	assert_int_equal(
-		roce_mem_check_remote(&table, &pd, mr.rkey, ADDR, 1, ROCE_ACCESS_REMOTE_READ, &ptr),
-		ROCE_MEM_OK);
+	assert_int_equal(roce_mem_check_remote(&table, &pd, NULL, mr.rkey, ADDR, 1,
+					       ROCE_ACCESS_REMOTE_READ, &ptr),
+			 ROCE_MEM_OK);
 	mr.is_valid = false;
-	assert_int_equal(
-		roce_mem_check_remote(&table, &pd, mr.rkey, ADDR, 1, ROCE_ACCESS_REMOTE_READ, &ptr),
-		ROCE_MEM_BAD_KEY);
+	assert_int_equal(roce_mem_check_remote(&table, &pd, NULL, mr.rkey, ADDR, 1,
+					       ROCE_ACCESS_REMOTE_READ, &ptr),
+			 ROCE_MEM_BAD_KEY);
 }
 
 static void check_local__each_reason(void **state)
@@ -116,14 +116,14 @@ static void invalidate__only_what_allows_it(void **state)
 
 	(void)state;
 	start(ADDR, ROCE_ACCESS_REMOTE_READ);
-	assert_int_not_equal(roce_mem_invalidate(&table, &pd, mr.rkey), ROCE_MEM_OK);
+	assert_int_not_equal(roce_mem_invalidate(&table, &pd, NULL, mr.rkey), ROCE_MEM_OK);
 	mr.can_invalidate = true;
-	assert_int_not_equal(roce_mem_invalidate(&table, &other_pd, mr.rkey), ROCE_MEM_OK);
-	assert_int_not_equal(roce_mem_invalidate(&table, &pd, mr.lkey), ROCE_MEM_OK);
+	assert_int_not_equal(roce_mem_invalidate(&table, &other_pd, NULL, mr.rkey), ROCE_MEM_OK);
+	assert_int_not_equal(roce_mem_invalidate(&table, &pd, NULL, mr.lkey), ROCE_MEM_OK);
 	assert_int_equal(remote(ADDR, 1, &ptr), ROCE_MEM_OK);
-	assert_int_equal(roce_mem_invalidate(&table, &pd, mr.rkey), ROCE_MEM_OK);
+	assert_int_equal(roce_mem_invalidate(&table, &pd, NULL, mr.rkey), ROCE_MEM_OK);
 	assert_int_equal(remote(ADDR, 1, &ptr), ROCE_MEM_BAD_KEY);
-	assert_int_not_equal(roce_mem_invalidate(&table, &pd, mr.rkey), ROCE_MEM_OK);
+	assert_int_not_equal(roce_mem_invalidate(&table, &pd, NULL, mr.rkey), ROCE_MEM_OK);
 }
 
 int main(void)

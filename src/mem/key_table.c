@@ -7,6 +7,7 @@
 #include "mem/mem.h"
 
 #include "base/assert.h"
+#include "base/marks.h"
 
 static struct roce_mr **bucket_of(const struct roce_key_table *tab, uint32_t index)
 {
@@ -30,10 +31,10 @@ int roce_key_table_add(struct roce_key_table *tab, struct roce_mr *mr, uint32_t 
 
 	/* Index 0 stays unused: key 0 is what an unset field holds. */
 	if (index == 0)
-		return -1;
+		return ROCE_MARKED(key_table_index_zero, -1);
 	for (struct roce_mr *it = *bucket; it; it = it->bucket_next)
 		if (it->lkey.v >> 8 == index)
-			return -1;
+			return ROCE_MARKED(key_table_index_taken, -1);
 	mr->lkey = (roce_key_t){index << 8 | lkey_variant};
 	mr->rkey = (roce_key_t){index << 8 | rkey_variant};
 	mr->bucket_next = *bucket;

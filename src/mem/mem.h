@@ -33,6 +33,13 @@ struct roce_pd {
 	uint32_t use_count; /* objects of this domain; a domain in use is not deallocated */
 };
 
+/* What an entry of the key table is. */
+enum roce_mr_kind {
+	ROCE_MR_REGION,
+	ROCE_MR_WINDOW_1, /* bound by ibv_bind_mw; any QP of its PD may use it */
+	ROCE_MR_WINDOW_2, /* bound by a send WR; only the QP that bound it may use it */
+};
+
 struct roce_mr {
 	struct roce_mr *bucket_next;
 	roce_key_t lkey;
@@ -43,7 +50,11 @@ struct roce_mr {
 	uint64_t length; /* bytes */
 	uint32_t access; /* enum roce_access */
 	bool is_valid;
-	bool can_invalidate; /* a peer's SEND with invalidate may end it (memory windows, type 2) */
+	bool can_invalidate;   /* a region that a SEND with invalidate may end */
+	uint8_t kind;	       /* enum roce_mr_kind */
+	uint32_t window_count; /* region: windows bound to it; it may not go while there are any */
+	struct roce_mr *bound_to; /* window: its region while bound, else NULL */
+	const void *bound_qp;	  /* window of type 2: the QP that bound it */
 };
 
 /* Both keys of a region share the 24-bit index, so one entry serves both. */
@@ -78,14 +89,33 @@ enum roce_mem_verdict roce_mem_check_local(const struct roce_key_table *tab,
 					   const struct roce_pd *pd, roce_key_t lkey, uint64_t addr,
 					   uint64_t length, uint32_t need, uint64_t *out_ptr);
 
-/* Remote key: `need` is one of the REMOTE flags. */
+/* Remote key: `need` is one of the REMOTE flags; `qp` is who asks. */
 enum roce_mem_verdict roce_mem_check_remote(const struct roce_key_table *tab,
-					    const struct roce_pd *pd, roce_key_t rkey, uint64_t va,
-					    uint64_t length, uint32_t need, uint64_t *out_ptr);
+					    const struct roce_pd *pd, const void *qp,
+					    roce_key_t rkey, uint64_t va, uint64_t length,
+					    uint32_t need, uint64_t *out_ptr);
 
-/* A peer invalidates `rkey`: it must name something of this PD that may be invalidated. */
+/* ---- memory windows (window.c) ---- */
+
+struct roce_mem_bind {
+	roce_key_t rkey; /* the window's index with the low byte that it is to have from now on */
+	uint32_t lkey;	 /* of the region */
+	uint64_t addr;	 /* first byte, as the region's keys call it */
+	uint64_t length; /* bytes; 0 unbinds a window of type 1 */
+	uint32_t access; /* enum roce_access: REMOTE flags and ZERO_BASED */
+};
+
+/* Enters a window, free, under a random index; as roce_key_table_add(). */
+int roce_window_mr_add(struct roce_key_table *tab, struct roce_mr *mw, enum roce_mr_kind kind,
+		       struct roce_pd *pd, uint32_t random_index, uint8_t variant);
+/* Unbinds and removes it. */
+void roce_window_mr_remove(struct roce_key_table *tab, struct roce_mr *mw);
+/* Binds by a work request of `qp`; anything but OK is a MW_BIND_ERR that changed nothing. */
+enum roce_mem_verdict roce_mem_bind(struct roce_key_table *tab, const struct roce_pd *pd,
+				    const void *qp, const struct roce_mem_bind *bind);
+/* LOCAL_INV, or a peer's SEND with invalidate: ends a window of type 2 that this QP bound. */
 enum roce_mem_verdict roce_mem_invalidate(struct roce_key_table *tab, const struct roce_pd *pd,
-					  roce_key_t rkey);
+					  const void *qp, roce_key_t rkey);
 
 /* Moves bytes; 0, or -EFAULT when the memory is gone. `ctx` is the owner's. */
 struct roce_mem_ops {

@@ -75,6 +75,12 @@ static void tell(struct roce_link_end *from, enum roce_link_fate fate,
 		link->hooks.observe(link->hooks.ctx, fate, from->index, pkt, verdict);
 }
 
+static void look_at_deadline(struct roce_link_end *end)
+{
+	roce_event_schedule(end->link->queue, &end->deadline,
+			    roce_ps_from_ns(roce_deadline(end->transport)));
+}
+
 static void on_arrival(struct roce_event *ev)
 {
 	struct roce_link_pkt *pkt = roce_container_of(ev, struct roce_link_pkt, arrival);
@@ -94,11 +100,14 @@ static void on_arrival(struct roce_event *ev)
 	verdict = roce_rx(to->transport, &rx, roce_event_queue_now_ns(link->queue));
 	tell(&link->ends[!to->index], ROCE_LINK_DELIVERED, pkt, verdict);
 	put_pkt(link, pkt);
-	if (link->cfg.lag_ps[to->index] == 0)
+	if (link->cfg.lag_ps[to->index] == 0) {
 		roce_link_kick(link, to->index);
-	else if (!roce_event_is_queued(&to->pull))
+		return;
+	}
+	if (!roce_event_is_queued(&to->pull))
 		roce_event_schedule(link->queue, &to->pull,
 				    link->queue->now_ps + link->cfg.lag_ps[to->index]);
+	look_at_deadline(to);
 }
 
 /* Copies the payload out of memory that the next call into the transport may change. */
@@ -276,8 +285,7 @@ void roce_link_kick(struct roce_link *link, unsigned int index)
 		continue;
 	if (end->line_free_ps > link->queue->now_ps)
 		roce_event_schedule(link->queue, &end->pull, end->line_free_ps);
-	roce_event_schedule(link->queue, &end->deadline,
-			    roce_ps_from_ns(roce_deadline(end->transport)));
+	look_at_deadline(end);
 }
 
 static void on_line_free(struct roce_event *ev)

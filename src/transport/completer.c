@@ -10,6 +10,7 @@
  */
 #include "transport/roles.h"
 
+#include "base/marks.h"
 #include "transport/segment.h"
 #include "wire/aeth.h"
 #include "wq/sge.h"
@@ -67,6 +68,7 @@ static void skip_acknowledged(struct roce_qp *qp)
 {
 	if (roce_psn_diff(qp->req.una, qp->req.next_psn) <= 0)
 		return;
+	ROCE_MARK(completer_ack_beyond_restart);
 	roce_requester_release(qp);
 	qp->req.next_psn = qp->req.una;
 	qp->sq.next = qp->sq.completed;
@@ -76,6 +78,7 @@ static void on_progress(struct roce_qp *qp, roce_ns_t now)
 {
 	if (is_dead(qp))
 		return;
+	roce_qp_complete_local(qp, now);
 	skip_acknowledged(qp);
 	roce_retransmit_on_progress(qp, now);
 	/* A fence, a full rd_atomic quota, a WQE that waits to fail, or a drain may be over. */
@@ -120,10 +123,11 @@ static bool acknowledge_before(struct roce_qp *qp, roce_psn_t end, roce_ns_t now
 static enum roce_verdict on_gap(struct roce_qp *qp, roce_ns_t now)
 {
 	if (!qp->req.is_restarted && !qp->req.is_rnr_waiting) {
+		ROCE_MARK(completer_gap_restart);
 		roce_retransmit_on_sequence_nak(qp, now);
 		qp->req.is_restarted = true;
 	}
-	return ROCE_RX_RESPONSE_GAP;
+	return ROCE_MARKED(completer_gap, ROCE_RX_RESPONSE_GAP);
 }
 
 static enum roce_verdict fail(struct roce_qp *qp, enum roce_wc_status status,
@@ -140,8 +144,9 @@ static enum roce_verdict on_nak(struct roce_qp *qp, uint8_t code, roce_ns_t now)
 	switch (code) {
 	case ROCE_NAK_PSN_SEQUENCE:
 		/* While an RNR wait runs this can only be an old one. */
-		if (!qp->req.is_rnr_waiting)
-			roce_retransmit_on_sequence_nak(qp, now);
+		if (qp->req.is_rnr_waiting)
+			return ROCE_MARKED(completer_nak_in_rnr_wait, ROCE_RX_NAK_SEQUENCE);
+		roce_retransmit_on_sequence_nak(qp, now);
 		return ROCE_RX_NAK_SEQUENCE;
 	case ROCE_NAK_INVALID_REQUEST:
 		return fail(qp, ROCE_WC_REM_INV_REQ_ERR, ROCE_RX_NAK_INVALID_REQUEST, now);
@@ -150,7 +155,7 @@ static enum roce_verdict on_nak(struct roce_qp *qp, uint8_t code, roce_ns_t now)
 	case ROCE_NAK_REMOTE_OPERATIONAL:
 		return fail(qp, ROCE_WC_REM_OP_ERR, ROCE_RX_NAK_OPERATION, now);
 	default:
-		return ROCE_RX_RESPONSE_RESERVED;
+		return ROCE_MARKED(completer_nak_reserved, ROCE_RX_RESPONSE_RESERVED);
 	}
 }
 
@@ -177,7 +182,7 @@ static enum roce_verdict on_ack_packet(struct roce_qp *qp, const struct roce_hea
 	case ROCE_AETH_RESERVED:
 		break;
 	}
-	return ROCE_RX_RESPONSE_RESERVED;
+	return ROCE_MARKED(completer_syndrome_reserved, ROCE_RX_RESPONSE_RESERVED);
 }
 
 /* ---- READ responses and atomic acknowledges ---- */
@@ -200,10 +205,10 @@ static enum roce_wc_status store(struct roce_qp *qp, struct roce_send_wqe *wqe, 
 		    roce_mem_check_local(&t->keys, qp->cfg.pd, (roce_key_t){sge[c.index].lkey},
 					 sge[c.index].addr + c.skip, part, ROCE_ACCESS_LOCAL_WRITE,
 					 &ptr) != ROCE_MEM_OK)
-			return ROCE_WC_LOC_PROT_ERR;
+			return ROCE_MARKED(completer_store_key, ROCE_WC_LOC_PROT_ERR);
 		if (part && data) {
 			if (t->cfg.mem_ops->copy(t->cfg.ctx, (void *)(uintptr_t)ptr, data, part))
-				return ROCE_WC_LOC_PROT_ERR;
+				return ROCE_MARKED(completer_store_fault, ROCE_WC_LOC_PROT_ERR);
 			data += part;
 		}
 		length -= part;
@@ -233,6 +238,31 @@ static struct roce_send_wqe *expect_response(struct roce_qp *qp, const struct ro
 	return wqe;
 }
 
+/* One PSN, one answer: atomics and ATOMIC WRITE. */
+static enum roce_verdict finish_single(struct roce_qp *qp, roce_psn_t psn, roce_ns_t now)
+{
+	struct roce_requester *req = &qp->req;
+
+	/* The request was sent again since the last restart only if next_psn is beyond it. */
+	if (roce_psn_diff(req->next_psn, psn) > 0 && req->rd_outstanding)
+		req->rd_outstanding--;
+	req->una = roce_psn_add(psn, 1);
+	roce_qp_complete_send(qp, ROCE_WC_SUCCESS, now);
+	on_progress(qp, now);
+	return ROCE_RX_ACCEPTED;
+}
+
+static enum roce_verdict on_atomic_write_response(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
+						  const struct roce_opcode_info *info,
+						  roce_ns_t now)
+{
+	if (info->position != ROCE_POSITION_ONLY || pkt->payload_len != 0 ||
+	    roce_aeth_kind(pkt->hdr.syndrome) != ROCE_AETH_ACK)
+		return fail(qp, ROCE_WC_BAD_RESP_ERR,
+			    ROCE_MARKED(completer_atomic_write, ROCE_RX_RESPONSE_BAD), now);
+	return finish_single(qp, pkt->hdr.psn, now);
+}
+
 static enum roce_verdict on_read_response(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
 					  const struct roce_opcode_info *info, roce_ns_t now)
 {
@@ -246,17 +276,22 @@ static enum roce_verdict on_read_response(struct roce_qp *qp, const struct roce_
 
 	if (!wqe)
 		return verdict;
+	if (wqe->opcode == ROCE_WR_ATOMIC_WRITE)
+		return on_atomic_write_response(qp, pkt, info, now);
 	if (wqe->opcode != ROCE_WR_RDMA_READ ||
 	    (info->position != ROCE_POSITION_MIDDLE &&
 	     roce_aeth_kind(pkt->hdr.syndrome) != ROCE_AETH_ACK))
-		return fail(qp, ROCE_WC_BAD_RESP_ERR, ROCE_RX_RESPONSE_BAD, now);
+		return fail(qp, ROCE_WC_BAD_RESP_ERR,
+			    ROCE_MARKED(completer_read_op, ROCE_RX_RESPONSE_BAD), now);
 	index = (pkt->hdr.psn.v - wqe->first_psn.v) & ROCE_PSN_MASK;
 	is_chunk_end = roce_read_chunk_packets(qp, wqe, index) == 1;
 	/* Some responders answer a repeated request with MIDDLE...LAST: only the end is binding. */
 	if (roce_position_is_end(info->position) != is_chunk_end)
-		return fail(qp, ROCE_WC_BAD_RESP_ERR, ROCE_RX_RESPONSE_BAD, now);
+		return fail(qp, ROCE_WC_BAD_RESP_ERR,
+			    ROCE_MARKED(completer_read_position, ROCE_RX_RESPONSE_BAD), now);
 	if (pkt->payload_len != roce_segment_bytes(wqe->length, shift, index))
-		return fail(qp, ROCE_WC_LOC_LEN_ERR, ROCE_RX_RESPONSE_BAD, now);
+		return fail(qp, ROCE_WC_LOC_LEN_ERR,
+			    ROCE_MARKED(completer_read_length, ROCE_RX_RESPONSE_BAD), now);
 	status = store(qp, wqe, (uint64_t)index << shift, pkt->payload, pkt->payload_len);
 	if (status != ROCE_WC_SUCCESS)
 		return fail(qp, status, ROCE_RX_MEMORY_FAULT, now);
@@ -275,7 +310,6 @@ static enum roce_verdict on_read_response(struct roce_qp *qp, const struct roce_
 static enum roce_verdict on_atomic_ack(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
 				       roce_ns_t now)
 {
-	struct roce_requester *req = &qp->req;
 	enum roce_verdict verdict = ROCE_RX_ACCEPTED;
 	struct roce_send_wqe *wqe = expect_response(qp, &pkt->hdr, now, &verdict);
 	uint64_t orig = pkt->hdr.atomic_orig;
@@ -286,25 +320,21 @@ static enum roce_verdict on_atomic_ack(struct roce_qp *qp, const struct roce_rx_
 	if ((wqe->opcode != ROCE_WR_ATOMIC_CMP_AND_SWP &&
 	     wqe->opcode != ROCE_WR_ATOMIC_FETCH_AND_ADD) ||
 	    roce_aeth_kind(pkt->hdr.syndrome) != ROCE_AETH_ACK)
-		return fail(qp, ROCE_WC_BAD_RESP_ERR, ROCE_RX_RESPONSE_BAD, now);
+		return fail(qp, ROCE_WC_BAD_RESP_ERR,
+			    ROCE_MARKED(completer_atomic_op, ROCE_RX_RESPONSE_BAD), now);
 	status = store(qp, wqe, 0, (const uint8_t *)&orig, sizeof(orig));
 	if (status != ROCE_WC_SUCCESS)
 		return fail(qp, status, ROCE_RX_MEMORY_FAULT, now);
-	if (roce_psn_diff(req->next_psn, pkt->hdr.psn) > 0 && req->rd_outstanding)
-		req->rd_outstanding--;
-	req->una = roce_psn_add(pkt->hdr.psn, 1);
-	roce_qp_complete_send(qp, ROCE_WC_SUCCESS, now);
-	on_progress(qp, now);
-	return ROCE_RX_ACCEPTED;
+	return finish_single(qp, pkt->hdr.psn, now);
 }
 
 enum roce_verdict roce_completer_rx(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
 				    const struct roce_opcode_info *info, roce_ns_t now)
 {
 	if (roce_psn_diff(pkt->hdr.psn, qp->req.max_psn) >= 0)
-		return ROCE_RX_RESPONSE_GHOST;
+		return ROCE_MARKED(completer_ghost, ROCE_RX_RESPONSE_GHOST);
 	if (roce_psn_diff(pkt->hdr.psn, qp->req.una) < 0)
-		return ROCE_RX_RESPONSE_STALE;
+		return ROCE_MARKED(completer_stale, ROCE_RX_RESPONSE_STALE);
 	switch (info->operation) {
 	case ROCE_OPERATION_ACK:
 		return on_ack_packet(qp, &pkt->hdr, now);

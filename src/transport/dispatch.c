@@ -6,6 +6,8 @@
  */
 #include "transport/roles.h"
 
+#include "base/marks.h"
+
 #define PKEY_BASE_MASK 0x7fffu
 #define PKEY_FULL      0x8000u
 #define PKEY_DEFAULT   0xffffu
@@ -145,25 +147,30 @@ static enum roce_verdict deliver(struct roce_transport *t, const struct roce_rx_
 	struct roce_qp *qp;
 
 	if (!info)
-		return ROCE_RX_RESERVED_OPCODE;
+		return ROCE_MARKED(dispatch_reserved_opcode, ROCE_RX_RESERVED_OPCODE);
 	if (pkt->hdr.dest_qpn.v == QPN_MULTICAST)
 		return deliver_to_group(t, pkt, info, now);
 	qp = t->cfg.qp_table[pkt->hdr.dest_qpn.v & t->cfg.qp_table_mask];
-	if (!qp || qp->cfg.qpn.v != pkt->hdr.dest_qpn.v)
-		return ROCE_RX_NO_QP;
+	if (!qp)
+		return ROCE_MARKED(dispatch_no_qp, ROCE_RX_NO_QP);
+	if (qp->cfg.qpn.v != pkt->hdr.dest_qpn.v)
+		return ROCE_MARKED(dispatch_other_qp, ROCE_RX_NO_QP);
 	if (info->operation == ROCE_OPERATION_CNP)
-		return ROCE_RX_CNP;
+		return ROCE_MARKED(dispatch_cnp, ROCE_RX_CNP);
 	if (qp->cfg.type == ROCE_QP_UD)
 		return deliver_datagram(qp, pkt, info, now);
 	if (!is_transport_of(qp, info))
-		return ROCE_RX_WRONG_TRANSPORT;
-	if (info->is_response ? !accepts_responses(qp) : !accepts_requests(qp))
-		return ROCE_RX_WRONG_STATE;
-	if (!roce_gid_is_equal(pkt->src, &qp->attr.path.dgid) ||
-	    !roce_gid_is_equal(pkt->dst, &qp->attr.path.sgid))
-		return ROCE_RX_WRONG_ADDRESS;
+		return ROCE_MARKED(dispatch_transport, ROCE_RX_WRONG_TRANSPORT);
+	if (info->is_response && !accepts_responses(qp))
+		return ROCE_MARKED(dispatch_response_state, ROCE_RX_WRONG_STATE);
+	if (!info->is_response && !accepts_requests(qp))
+		return ROCE_MARKED(dispatch_request_state, ROCE_RX_WRONG_STATE);
+	if (!roce_gid_is_equal(pkt->src, &qp->attr.path.dgid))
+		return ROCE_MARKED(dispatch_source, ROCE_RX_WRONG_ADDRESS);
+	if (!roce_gid_is_equal(pkt->dst, &qp->attr.path.sgid))
+		return ROCE_MARKED(dispatch_destination, ROCE_RX_WRONG_ADDRESS);
 	if (!is_pkey_match(pkt->hdr.pkey, qp->attr.path.pkey))
-		return ROCE_RX_BAD_PKEY;
+		return ROCE_MARKED(dispatch_pkey, ROCE_RX_BAD_PKEY);
 	if (qp->cfg.type == ROCE_QP_UC)
 		return roce_uc_rx(qp, pkt, info, now);
 	return info->is_response ? roce_completer_rx(qp, pkt, info, now)

@@ -7,6 +7,7 @@
 #include "transport/qp.h"
 
 #include "base/assert.h"
+#include "base/marks.h"
 #include "transport/qp_states.h"
 #include "transport/roles.h"
 #include "transport/segment.h"
@@ -25,7 +26,7 @@ static void reset_roles(struct roce_qp *qp)
 bool roce_qp_init(struct roce_qp *qp, struct roce_transport *t, const struct roce_qp_config *cfg)
 {
 	if (*table_entry(t, cfg->qpn))
-		return false;
+		return ROCE_MARKED(qp_number_taken, false);
 	*qp = (struct roce_qp){.t = t, .cfg = *cfg, .srq = cfg->srq};
 	roce_list_init(&qp->ready_link);
 	roce_list_init(&qp->wait_link);
@@ -93,6 +94,8 @@ static enum roce_wc_opcode wc_opcode(uint8_t wr_opcode)
 		return ROCE_WC_LOCAL_INV;
 	case ROCE_WR_BIND_MW:
 		return ROCE_WC_BIND_MW;
+	case ROCE_WR_ATOMIC_WRITE:
+		return ROCE_WC_ATOMIC_WRITE;
 	case ROCE_WR_SEND:
 	case ROCE_WR_SEND_WITH_IMM:
 	case ROCE_WR_SEND_WITH_INV:
@@ -119,7 +122,9 @@ static void push_cqe(struct roce_qp *qp, struct roce_cq *cq, const struct roce_c
 
 	if (roce_cq_push(cq, cqe, is_solicited))
 		return;
-	if (!was_overrun) {
+	if (was_overrun) {
+		ROCE_MARK(qp_cq_dead);
+	} else {
 		roce_count(t, ROCE_STAT_CQ_OVERRUNS);
 		t->cfg.ops->async_event(t->cfg.ctx, ROCE_EVENT_CQ_ERR, NULL, cq);
 	}
@@ -149,6 +154,13 @@ void roce_qp_complete_send(struct roce_qp *qp, enum roce_wc_status status, roce_
 			 .opcode = (uint8_t)wc_opcode(wqe->opcode),
 		 },
 		 false);
+}
+
+void roce_qp_complete_local(struct roce_qp *qp, roce_ns_t now)
+{
+	while (qp->sq.completed != qp->sq.next && qp->attr.state != ROCE_QP_ERR &&
+	       roce_send_queue_at(&qp->sq, qp->sq.completed)->is_done)
+		roce_qp_complete_send(qp, ROCE_WC_SUCCESS, now);
 }
 
 void roce_qp_complete_recv(struct roce_qp *qp, const struct roce_cqe *cqe, bool is_solicited)

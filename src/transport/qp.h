@@ -227,6 +227,7 @@ struct roce_send_wr {
 	uint32_t remote_qpn;
 	uint32_t remote_qkey;
 	uint32_t remote_srqn; /* XRC */
+	const struct roce_mem_bind *bind; /* BIND_MW */
 };
 
 enum roce_post_result {

@@ -10,6 +10,7 @@
 #include "transport/roles.h"
 
 #include "base/assert.h"
+#include "base/marks.h"
 #include "transport/segment.h"
 
 #define QKEY_PRIVILEGED 0x80000000u
@@ -84,6 +85,7 @@ void roce_requester_set_peer(struct roce_qp *qp, struct roce_peer *peer)
 	roce_qp_mark_ready(qp);
 	if (qp->req.inflight == 0)
 		return;
+	ROCE_MARK(requester_peer_changed);
 	roce_window_release(&old->window, qp->req.inflight);
 	wake_all(&old->waiters);
 	roce_window_on_send(&peer->window, qp->req.inflight);
@@ -115,7 +117,8 @@ uint32_t roce_read_chunk_packets(const struct roce_qp *qp, const struct roce_sen
  * address: a region may have another iova. What is fetched keeps its own, it is looked up again. */
 static bool is_memory_ok(const struct roce_qp *qp, struct roce_send_wqe *wqe)
 {
-	bool is_fetch = roce_wr_is_read_or_atomic(wqe->opcode);
+	bool is_fetch =
+		roce_wr_is_read_or_atomic(wqe->opcode) && wqe->opcode != ROCE_WR_ATOMIC_WRITE;
 	uint32_t need = is_fetch ? ROCE_ACCESS_LOCAL_WRITE : 0;
 	struct roce_sge *sge = roce_send_wqe_sges(wqe);
 	uint64_t ptr;
@@ -140,16 +143,19 @@ static bool start_wqe(struct roce_qp *qp, struct roce_send_wqe *wqe)
 	uint32_t packets = 1;
 
 	if (qp->attr.state == ROCE_QP_SQD)
-		return false;
+		return ROCE_MARKED(requester_sqd, false);
 	if ((wqe->flags & ROCE_SEND_FENCE) && qp->req.rd_outstanding)
-		return false;
-	if (!is_memory_ok(qp, wqe))
+		return ROCE_MARKED(requester_fence, false);
+	if (!is_memory_ok(qp, wqe)) {
+		ROCE_MARK(requester_lkey);
 		wqe->status = ROCE_WC_LOC_PROT_ERR;
-	else if (qp->cfg.type == ROCE_QP_UD &&
-		 wqe->length > 1u << roce_segment_shift(qp->cfg.port_mtu))
+	} else if (qp->cfg.type == ROCE_QP_UD &&
+		   wqe->length > 1u << roce_segment_shift(qp->cfg.port_mtu)) {
 		wqe->status = ROCE_WC_LOC_LEN_ERR;
-	else if (roce_wr_is_read_or_atomic(wqe->opcode) && qp->attr.max_rd_atomic == 0)
+	} else if (roce_wr_is_read_or_atomic(wqe->opcode) && qp->attr.max_rd_atomic == 0) {
+		ROCE_MARK(requester_no_reads);
 		wqe->status = ROCE_WC_LOC_QP_OP_ERR;
+	}
 	if (!is_atomic(wqe->opcode) && qp->cfg.type != ROCE_QP_UD)
 		packets = roce_segment_count(wqe->length, shift_of(qp));
 	wqe->first_psn = qp->req.next_psn;
@@ -298,6 +304,7 @@ static enum step send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe,
 	bool is_last = roce_psn_is_equal(req->next_psn, wqe->last_psn);
 
 	if (!roce_window_has_room(window, cost)) {
+		ROCE_MARK(requester_window_full);
 		roce_count(qp->t, ROCE_STAT_WINDOW_BLOCKED);
 		wait_on(qp, &qp->peer->waiters);
 		return STEP_STOP;
@@ -315,6 +322,12 @@ static enum step send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe,
 	return STEP_SENT;
 }
 
+/* A request that has started must be able to go on after the program lowered the limit to 0. */
+static uint32_t rd_atomic_quota(const struct roce_qp *qp)
+{
+	return qp->attr.max_rd_atomic ? qp->attr.max_rd_atomic : 1;
+}
+
 /* READ: one request for what is left up to the chunk boundary, charged to our own READ window,
  * since the responses are what could overflow. A peer sees READs of at most that size. */
 static enum step send_read(struct roce_qp *qp, struct roce_send_wqe *wqe, struct roce_tx_pkt *pkt,
@@ -327,9 +340,10 @@ static enum step send_read(struct roce_qp *qp, struct roce_send_wqe *wqe, struct
 	uint32_t cost = (uint32_t)roce_segment_cost(wqe->length, shift, index, index + packets);
 	uint64_t offset = (uint64_t)index << shift;
 
-	if (qp->req.rd_outstanding >= qp->attr.max_rd_atomic)
-		return STEP_STOP;
+	if (qp->req.rd_outstanding >= rd_atomic_quota(qp))
+		return ROCE_MARKED(requester_reads_full, STEP_STOP);
 	if (t->read_inflight && t->read_inflight + cost > t->cfg.read_window) {
+		ROCE_MARK(requester_read_window_full);
 		wait_on(qp, &t->read_waiters);
 		return STEP_STOP;
 	}
@@ -353,8 +367,8 @@ static enum step send_atomic(struct roce_qp *qp, struct roce_send_wqe *wqe, stru
 {
 	bool is_swap = wqe->opcode == ROCE_WR_ATOMIC_CMP_AND_SWP;
 
-	if (qp->req.rd_outstanding >= qp->attr.max_rd_atomic)
-		return STEP_STOP;
+	if (qp->req.rd_outstanding >= rd_atomic_quota(qp))
+		return ROCE_MARKED(requester_atomics_full, STEP_STOP);
 	start_packet(qp, pkt, is_swap ? ROCE_RC_CMP_SWAP : ROCE_RC_FETCH_ADD);
 	pkt->hdr.ack_req = true;
 	pkt->hdr.va = wqe->remote_addr;
@@ -369,13 +383,80 @@ static enum step send_atomic(struct roce_qp *qp, struct roce_send_wqe *wqe, stru
 }
 
 /* Drained: nothing that was started is left. sq.next tells nothing, it steps back. */
+/* ATOMIC WRITE: 8 bytes that appear at once; answered by an empty READ response. */
+static enum step send_atomic_write(struct roce_qp *qp, struct roce_send_wqe *wqe,
+				   struct roce_tx_pkt *pkt, roce_ns_t now)
+{
+	if (qp->req.rd_outstanding >= rd_atomic_quota(qp))
+		return ROCE_MARKED(requester_atomic_write_quota, STEP_STOP);
+	start_packet(qp, pkt, ROCE_RC_ATOMIC_WRITE);
+	pkt->hdr.ack_req = true;
+	pkt->hdr.va = wqe->remote_addr;
+	pkt->hdr.rkey = wqe->rkey;
+	pkt->hdr.dma_len = (uint32_t)wqe->length;
+	pkt->hdr.xrc_srqn = wqe->remote_srqn;
+	attach_payload(wqe, pkt, 0, (uint32_t)wqe->length);
+	qp->req.rd_outstanding++;
+	qp->req.since_ack_req = 0;
+	advance(qp, wqe, 1, now);
+	return STEP_SENT;
+}
+
+/* ---- work requests that send nothing ---- */
+
+static enum roce_wc_status execute_local(struct roce_qp *qp, const struct roce_send_wqe *wqe)
+{
+	struct roce_key_table *keys = &qp->t->keys;
+	struct roce_mem_bind bind = {
+		.rkey = wqe->rkey,
+		.lkey = wqe->remote_qkey,
+		.addr = wqe->remote_addr,
+		.length = wqe->swap,
+		.access = wqe->remote_qpn,
+	};
+
+	if (wqe->opcode == ROCE_WR_LOCAL_INV)
+		return roce_mem_invalidate(keys, qp->cfg.pd, qp, wqe->inv_rkey) == ROCE_MEM_OK
+			       ? ROCE_WC_SUCCESS
+			       : ROCE_WC_LOC_QP_OP_ERR;
+	return roce_mem_bind(keys, qp->cfg.pd, qp, &bind) == ROCE_MEM_OK ? ROCE_WC_SUCCESS
+									 : ROCE_WC_MW_BIND_ERR;
+}
+
+/* Executes the local WQE at sq.next; false when it has to wait, or has failed. An invalidation
+ * waits for everything before it (a packet on its way may still need the key), a bind does not. */
+static bool run_local(struct roce_qp *qp, struct roce_send_wqe *wqe, roce_ns_t now)
+{
+	if (!wqe->is_started) {
+		if (qp->attr.state == ROCE_QP_SQD)
+			return ROCE_MARKED(requester_local_sqd, false);
+		if (wqe->opcode == ROCE_WR_LOCAL_INV && qp->sq.completed != qp->sq.next)
+			return ROCE_MARKED(requester_local_inv_waits, false);
+		wqe->first_psn = qp->req.next_psn;
+		wqe->last_psn = roce_psn_add(wqe->first_psn, ROCE_PSN_MASK); /* none */
+		wqe->is_started = true;
+		wqe->status = (uint8_t)execute_local(qp, wqe);
+		wqe->is_done = wqe->status == ROCE_WC_SUCCESS;
+	}
+	if (!wqe->is_done) {
+		if (qp->sq.completed == qp->sq.next)
+			roce_qp_fail_send(qp, (enum roce_wc_status)wqe->status, now);
+		return false;
+	}
+	qp->sq.next++;
+	roce_qp_complete_local(qp, now);
+	return true;
+}
+
 static void announce_drained(struct roce_qp *qp)
 {
 	if (qp->attr.state != ROCE_QP_SQD || qp->req.is_drain_announced)
 		return;
 	if (qp->sq.completed != qp->sq.posted &&
-	    roce_send_queue_at(&qp->sq, qp->sq.completed)->is_started)
+	    roce_send_queue_at(&qp->sq, qp->sq.completed)->is_started) {
+		ROCE_MARK(requester_not_drained);
 		return;
+	}
 	qp->req.is_drain_announced = true;
 	if (qp->attr.en_sqd_async_notify)
 		roce_qp_event(qp, ROCE_EVENT_SQ_DRAINED);
@@ -390,12 +471,18 @@ static enum step send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_
 	if (qp->req.is_rnr_waiting || qp->sq.next == qp->sq.posted)
 		return STEP_STOP;
 	wqe = roce_send_queue_at(&qp->sq, qp->sq.next);
+	while (roce_wr_is_local(wqe->opcode)) {
+		if (!run_local(qp, wqe, now) || qp->sq.next == qp->sq.posted)
+			return STEP_STOP;
+		wqe = roce_send_queue_at(&qp->sq, qp->sq.next);
+	}
 	if (!wqe->is_started && !start_wqe(qp, wqe))
 		return STEP_STOP;
 	if (wqe->status != ROCE_WC_SUCCESS) {
 		/* It failed locally: its turn to complete comes after all earlier ones. */
-		if (qp->sq.completed == qp->sq.next)
-			roce_qp_fail_send(qp, (enum roce_wc_status)wqe->status, now);
+		if (qp->sq.completed != qp->sq.next)
+			return ROCE_MARKED(requester_failed_waits, STEP_STOP);
+		roce_qp_fail_send(qp, (enum roce_wc_status)wqe->status, now);
 		return STEP_STOP;
 	}
 	if (qp->cfg.type == ROCE_QP_UD)
@@ -408,6 +495,8 @@ static enum step send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_
 	case ROCE_WR_ATOMIC_CMP_AND_SWP:
 	case ROCE_WR_ATOMIC_FETCH_AND_ADD:
 		return send_atomic(qp, wqe, pkt, now);
+	case ROCE_WR_ATOMIC_WRITE:
+		return send_atomic_write(qp, wqe, pkt, now);
 	case ROCE_WR_SEND:
 	case ROCE_WR_SEND_WITH_IMM:
 	case ROCE_WR_SEND_WITH_INV:
@@ -416,7 +505,7 @@ static enum step send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_
 		return send_segment(qp, wqe, pkt, now);
 	case ROCE_WR_LOCAL_INV:
 	case ROCE_WR_BIND_MW:
-		break; /* roce_post_send() lets none in */
+		break; /* run_local() had them */
 	}
 	roce_unreachable();
 }
@@ -461,6 +550,7 @@ void roce_tx_fault(struct roce_transport *t, const struct roce_tx_pkt *pkt, roce
 
 		if (!wqe->is_started || roce_psn_diff(pkt->hdr.psn, wqe->last_psn) > 0)
 			continue;
+		ROCE_MARK(requester_tx_fault);
 		wqe->status = ROCE_WC_LOC_PROT_ERR;
 		roce_requester_restart(qp);
 		return;

@@ -11,6 +11,7 @@
 #include "transport/roles.h"
 
 #include "base/assert.h"
+#include "base/marks.h"
 #include "transport/segment.h"
 #include "wire/aeth.h"
 
@@ -109,10 +110,12 @@ static enum roce_verdict check_op_sequence(struct request *rq)
 		fits = open == ROCE_RESP_OPEN_SEND;
 	else
 		fits = open == ROCE_RESP_OPEN_WRITE;
-	return fits ? ROCE_RX_ACCEPTED : refuse_invalid(rq, ROCE_RX_BAD_OP_SEQUENCE);
+	if (fits)
+		return ROCE_RX_ACCEPTED;
+	return refuse_invalid(rq, ROCE_MARKED(responder_op_sequence, ROCE_RX_BAD_OP_SEQUENCE));
 }
 
-/* The QP must allow the operation; FLUSH, ATOMIC WRITE and RESYNC are not offered. */
+/* The QP must allow the operation; FLUSH and RESYNC are not offered. */
 static enum roce_verdict check_op_allowed(struct request *rq)
 {
 	uint32_t need = 0;
@@ -121,6 +124,7 @@ static enum roce_verdict check_op_allowed(struct request *rq)
 	case ROCE_OPERATION_SEND:
 		break;
 	case ROCE_OPERATION_WRITE:
+	case ROCE_OPERATION_ATOMIC_WRITE:
 		need = ROCE_ACCESS_REMOTE_WRITE;
 		break;
 	case ROCE_OPERATION_READ_REQUEST:
@@ -131,54 +135,77 @@ static enum roce_verdict check_op_allowed(struct request *rq)
 		need = ROCE_ACCESS_REMOTE_ATOMIC;
 		break;
 	case ROCE_OPERATION_FLUSH:
-	case ROCE_OPERATION_ATOMIC_WRITE:
 	case ROCE_OPERATION_RESYNC:
 	case ROCE_OPERATION_READ_RESPONSE:
 	case ROCE_OPERATION_ACK:
 	case ROCE_OPERATION_ATOMIC_ACK:
 	case ROCE_OPERATION_CNP:
-		return refuse_invalid(rq, ROCE_RX_OP_NOT_ALLOWED);
+		return refuse_invalid(
+			rq, ROCE_MARKED(responder_op_not_offered, ROCE_RX_OP_NOT_ALLOWED));
 	}
 	if ((rq->qp->attr.access_flags & need) != need)
-		return refuse_invalid(rq, ROCE_RX_OP_NOT_ALLOWED);
+		return refuse_invalid(
+			rq, ROCE_MARKED(responder_op_not_allowed, ROCE_RX_OP_NOT_ALLOWED));
 	return ROCE_RX_ACCEPTED;
 }
 
-/* Every packet but the last is full; a WRITE's packets add up to its DMALen. */
-static enum roce_verdict check_length(struct request *rq)
+/* Every packet but the last is full. */
+static bool has_packet_length(const struct request *rq)
 {
-	const struct roce_qp *qp = rq->qp;
 	uint32_t len = rq->pkt->payload_len;
-	bool fits = true;
+	uint32_t mtu = rq->qp->mtu;
 
 	switch (rq->info->position) {
 	case ROCE_POSITION_FIRST:
 	case ROCE_POSITION_MIDDLE:
-		fits = len == qp->mtu;
-		break;
+		return len == mtu;
 	case ROCE_POSITION_LAST:
-		fits = len >= 1 && len <= qp->mtu;
-		break;
+		return len >= 1 && len <= mtu;
 	case ROCE_POSITION_ONLY:
-		fits = len <= qp->mtu;
-		break;
+		return len <= mtu;
 	}
+	roce_unreachable();
+}
+
+/* A WRITE's packets add up to its DMALen; no message is above 2^31 bytes. */
+static bool has_message_length(const struct request *rq)
+{
+	const struct roce_responder *resp = &rq->qp->resp;
+	uint32_t len = rq->pkt->payload_len;
+	uint64_t left;
+
+	if (rq->info->operation == ROCE_OPERATION_READ_REQUEST)
+		return rq->pkt->hdr.dma_len <= MESSAGE_BYTES_MAX;
+	if (rq->info->operation == ROCE_OPERATION_SEND)
+		return is_start(rq) || resp->received + len <= MESSAGE_BYTES_MAX;
+	if (rq->info->operation != ROCE_OPERATION_WRITE)
+		return true;
+	left = is_start(rq) ? rq->pkt->hdr.dma_len : resp->write_left;
+	return left <= MESSAGE_BYTES_MAX && (is_end(rq) ? len == left : len < left);
+}
+
+static enum roce_verdict check_length(struct request *rq)
+{
+	uint32_t len = rq->pkt->payload_len;
+
+	if (!has_packet_length(rq))
+		return refuse_invalid(rq, ROCE_MARKED(responder_packet_length, ROCE_RX_BAD_LENGTH));
 	/* PadCnt fills the payload up to a multiple of 4, no more; READs and atomics carry none. */
 	if (rq->pkt->hdr.pad_count != (-len & 3) || (len && !rq->info->has_payload))
-		fits = false;
-	if (rq->info->operation == ROCE_OPERATION_WRITE && fits) {
-		uint64_t left = is_start(rq) ? rq->pkt->hdr.dma_len : qp->resp.write_left;
-
-		fits = left <= MESSAGE_BYTES_MAX && (is_end(rq) ? len == left : len < left);
-	}
-	if (rq->info->operation == ROCE_OPERATION_READ_REQUEST)
-		fits = fits && rq->pkt->hdr.dma_len <= MESSAGE_BYTES_MAX;
-	if (rq->info->operation == ROCE_OPERATION_SEND && !is_start(rq))
-		fits = fits && qp->resp.received + len <= MESSAGE_BYTES_MAX;
-	if (!fits)
-		return refuse_invalid(rq, ROCE_RX_BAD_LENGTH);
+		return refuse_invalid(rq, ROCE_MARKED(responder_pad, ROCE_RX_BAD_LENGTH));
+	if (!has_message_length(rq))
+		return refuse_invalid(rq,
+				      ROCE_MARKED(responder_message_length, ROCE_RX_BAD_LENGTH));
+	if (rq->info->operation == ROCE_OPERATION_ATOMIC_WRITE &&
+	    (len != 8 || rq->pkt->hdr.dma_len != 8))
+		return refuse_invalid(
+			rq, ROCE_MARKED(responder_atomic_write_length, ROCE_RX_BAD_LENGTH));
+	if (rq->info->operation == ROCE_OPERATION_ATOMIC_WRITE && (rq->pkt->hdr.va & 7))
+		return refuse_invalid(
+			rq, ROCE_MARKED(responder_atomic_write_va, ROCE_RX_MISALIGNED_ATOMIC));
 	if (is_atomic(rq) && (rq->pkt->hdr.va & 7))
-		return refuse_invalid(rq, ROCE_RX_MISALIGNED_ATOMIC);
+		return refuse_invalid(rq,
+				      ROCE_MARKED(responder_atomic_va, ROCE_RX_MISALIGNED_ATOMIC));
 	return ROCE_RX_ACCEPTED;
 }
 
@@ -187,10 +214,11 @@ static enum roce_verdict check_rd_atomic(struct request *rq)
 {
 	struct roce_qp *qp = rq->qp;
 
-	if (rq->info->operation != ROCE_OPERATION_READ_REQUEST && !is_atomic(rq))
+	if (rq->info->operation != ROCE_OPERATION_READ_REQUEST && !is_atomic(rq) &&
+	    rq->info->operation != ROCE_OPERATION_ATOMIC_WRITE)
 		return ROCE_RX_ACCEPTED;
 	if (!roce_resp_resource_has_room(qp))
-		return refuse_invalid(rq, ROCE_RX_TOO_MANY_READS);
+		return refuse_invalid(rq, ROCE_MARKED(responder_rd_atomic, ROCE_RX_TOO_MANY_READS));
 	return ROCE_RX_ACCEPTED;
 }
 
@@ -222,12 +250,14 @@ static enum roce_verdict check_rkey(struct request *rq)
 		need = ROCE_ACCESS_REMOTE_READ;
 	else if (is_atomic(rq))
 		need = ROCE_ACCESS_REMOTE_ATOMIC;
-	verdict = roce_mem_check_remote(&qp->t->keys, roce_qp_pd(qp), rkey, va, length, need,
+	verdict = roce_mem_check_remote(&qp->t->keys, roce_qp_pd(qp), qp, rkey, va, length, need,
 					&rq->ptr);
 	if (verdict == ROCE_MEM_OK)
 		return ROCE_RX_ACCEPTED;
+	if (!is_start(rq))
+		ROCE_MARK(responder_region_gone_within_write);
 	return refuse(rq, ROCE_NAK_REMOTE_ACCESS, ROCE_WC_SUCCESS, ROCE_EVENT_QP_ACCESS_ERR,
-		      ROCE_RX_BAD_RKEY);
+		      ROCE_MARKED(responder_rkey, ROCE_RX_BAD_RKEY));
 }
 
 /* A receive WQE where the packet takes one: at the start of a SEND, at the end of a WRITE with
@@ -242,7 +272,7 @@ static enum roce_verdict check_recv_wqe(struct request *rq)
 		rq->pkt->hdr.psn);
 	/* What follows this packet is out of sequence; the RNR NAK has said so already. */
 	qp->resp.is_nak_sent = true;
-	return ROCE_RX_RNR;
+	return ROCE_MARKED(responder_rnr, ROCE_RX_RNR);
 }
 
 /* XRC: each packet names the shared queue whose domain it is checked against, and from which a
@@ -290,9 +320,9 @@ static enum roce_verdict place_send(struct request *rq)
 		return ROCE_RX_ACCEPTED;
 	if (status == ROCE_WC_LOC_LEN_ERR)
 		return refuse(rq, ROCE_NAK_INVALID_REQUEST, status, ROCE_EVENT_QP_REQ_ERR,
-			      ROCE_RX_RECV_TOO_SMALL);
+			      ROCE_MARKED(responder_recv_length, ROCE_RX_RECV_TOO_SMALL));
 	return refuse(rq, ROCE_NAK_REMOTE_OPERATIONAL, status, ROCE_EVENT_QP_FATAL,
-		      ROCE_RX_RECV_BAD_SGE);
+		      ROCE_MARKED(responder_recv_sge, ROCE_RX_RECV_BAD_SGE));
 }
 
 /* SEND with invalidate: the key must name something of this PD that may be invalidated. */
@@ -300,10 +330,11 @@ static enum roce_verdict invalidate(struct request *rq)
 {
 	struct roce_qp *qp = rq->qp;
 
-	if (roce_mem_invalidate(&qp->t->keys, roce_qp_pd(qp), rq->pkt->hdr.inv_rkey) == ROCE_MEM_OK)
+	if (roce_mem_invalidate(&qp->t->keys, roce_qp_pd(qp), qp, rq->pkt->hdr.inv_rkey) ==
+	    ROCE_MEM_OK)
 		return ROCE_RX_ACCEPTED;
 	return refuse(rq, ROCE_NAK_REMOTE_ACCESS, ROCE_WC_LOC_QP_OP_ERR, ROCE_EVENT_QP_ACCESS_ERR,
-		      ROCE_RX_BAD_INVALIDATE);
+		      ROCE_MARKED(responder_invalidate, ROCE_RX_BAD_INVALIDATE));
 }
 
 /* The last step of a message: if the completion does not fit, the QP has gone to ERR. */
@@ -325,7 +356,9 @@ static enum roce_verdict complete_recv(struct request *rq, enum roce_wc_opcode o
 		cqe.wc_flags = ROCE_WC_WITH_INV;
 	}
 	roce_qp_complete_recv(rq->qp, &cqe, rq->pkt->hdr.solicited);
-	return rq->qp->attr.state == ROCE_QP_ERR ? ROCE_RX_CQ_OVERRUN : ROCE_RX_ACCEPTED;
+	if (rq->qp->attr.state == ROCE_QP_ERR)
+		return ROCE_MARKED(responder_cq_overrun, ROCE_RX_CQ_OVERRUN);
+	return ROCE_RX_ACCEPTED;
 }
 
 static void owe_ack(struct request *rq)
@@ -380,7 +413,8 @@ static enum roce_verdict execute_write(struct request *rq)
 	}
 	if (copy(rq->qp, rq->ptr, rq->pkt->payload, len))
 		return refuse(rq, ROCE_NAK_REMOTE_OPERATIONAL, ROCE_WC_SUCCESS,
-			      ROCE_EVENT_QP_ACCESS_ERR, ROCE_RX_MEMORY_FAULT);
+			      ROCE_EVENT_QP_ACCESS_ERR,
+			      ROCE_MARKED(responder_write_fault, ROCE_RX_MEMORY_FAULT));
 	resp->open = ROCE_RESP_OPEN_WRITE;
 	resp->write_va += len;
 	resp->write_left -= len;
@@ -436,18 +470,37 @@ static enum roce_verdict execute_atomic(struct request *rq)
 
 	/* The va is aligned, but a region may map it to any address of this process. */
 	if (rq->ptr & 7)
-		return refuse_invalid(rq, ROCE_RX_MISALIGNED_ATOMIC);
+		return refuse_invalid(
+			rq, ROCE_MARKED(responder_atomic_address, ROCE_RX_MISALIGNED_ATOMIC));
 	if (rq->info->operation == ROCE_OPERATION_CMP_SWAP)
 		r = ops->compare_swap(ctx, word, hdr->compare, hdr->swap_add, &orig);
 	else
 		r = ops->fetch_add(ctx, word, hdr->swap_add, &orig);
 	if (r)
 		return refuse(rq, ROCE_NAK_REMOTE_OPERATIONAL, ROCE_WC_SUCCESS,
-			      ROCE_EVENT_QP_ACCESS_ERR, ROCE_RX_MEMORY_FAULT);
+			      ROCE_EVENT_QP_ACCESS_ERR,
+			      ROCE_MARKED(responder_atomic_fault, ROCE_RX_MEMORY_FAULT));
 	res = save_resource(rq, 1);
 	res->is_atomic = true;
 	res->orig = orig;
 	roce_count(rq->qp->t, ROCE_STAT_RX_ATOMIC_REQUESTS);
+	return ROCE_RX_ACCEPTED;
+}
+
+/* The 8 bytes appear at once. The answer is an empty READ response, kept as that of a READ is. */
+static enum roce_verdict execute_atomic_write(struct request *rq)
+{
+	struct roce_resp_resource *res;
+
+	if (rq->ptr & 7)
+		return refuse_invalid(
+			rq, ROCE_MARKED(responder_atomic_write_address, ROCE_RX_MISALIGNED_ATOMIC));
+	if (copy(rq->qp, rq->ptr, rq->pkt->payload, rq->pkt->payload_len))
+		return refuse(rq, ROCE_NAK_REMOTE_OPERATIONAL, ROCE_WC_SUCCESS,
+			      ROCE_EVENT_QP_ACCESS_ERR, ROCE_RX_MEMORY_FAULT);
+	res = save_resource(rq, 1);
+	res->length = 0;
+	roce_count(rq->qp->t, ROCE_STAT_RX_WRITE_REQUESTS);
 	return ROCE_RX_ACCEPTED;
 }
 
@@ -463,11 +516,12 @@ static enum roce_verdict execute(struct request *rq)
 	case ROCE_OPERATION_CMP_SWAP:
 	case ROCE_OPERATION_FETCH_ADD:
 		return execute_atomic(rq);
+	case ROCE_OPERATION_ATOMIC_WRITE:
+		return execute_atomic_write(rq);
 	case ROCE_OPERATION_READ_RESPONSE:
 	case ROCE_OPERATION_ACK:
 	case ROCE_OPERATION_ATOMIC_ACK:
 	case ROCE_OPERATION_FLUSH:
-	case ROCE_OPERATION_ATOMIC_WRITE:
 	case ROCE_OPERATION_CNP:
 	case ROCE_OPERATION_RESYNC:
 		break; /* check_op_allowed let none in */
@@ -518,6 +572,8 @@ static enum roce_verdict on_duplicate_send_or_write(struct request *rq)
 	if (!rq->pkt->hdr.ack_req)
 		return ROCE_RX_DUPLICATE;
 	after = roce_resp_resource_after(rq->qp, rq->pkt->hdr.psn);
+	if (after)
+		ROCE_MARK(responder_duplicate_before_read);
 	resp->dup_ack_psn = roce_psn_add(after ? after->first_psn : resp->expected_psn,
 					 ROCE_PSN_MASK); /* the PSN before it */
 	resp->is_dup_ack_pending = true;
@@ -535,15 +591,17 @@ static enum roce_verdict on_duplicate_read(struct request *rq)
 	uint64_t skip;
 	uint64_t ptr;
 
-	if (!res || res->is_atomic || res->rkey.v != hdr->rkey.v)
-		return ROCE_RX_DUPLICATE_MISMATCH;
+	if (!res)
+		return ROCE_MARKED(responder_read_forgotten, ROCE_RX_DUPLICATE_MISMATCH);
+	if (res->is_atomic || res->rkey.v != hdr->rkey.v)
+		return ROCE_MARKED(responder_read_other_key, ROCE_RX_DUPLICATE_MISMATCH);
 	skip = (uint64_t)((hdr->psn.v - res->first_psn.v) & ROCE_PSN_MASK) << shift;
 	if (hdr->va != res->va + skip || hdr->dma_len != res->length - skip)
-		return ROCE_RX_DUPLICATE_MISMATCH;
+		return ROCE_MARKED(responder_read_other_range, ROCE_RX_DUPLICATE_MISMATCH);
 	if (hdr->dma_len &&
-	    roce_mem_check_remote(&qp->t->keys, roce_qp_pd(qp), hdr->rkey, hdr->va, hdr->dma_len,
-				  ROCE_ACCESS_REMOTE_READ, &ptr) != ROCE_MEM_OK)
-		return ROCE_RX_DUPLICATE_MISMATCH;
+	    roce_mem_check_remote(&qp->t->keys, roce_qp_pd(qp), qp, hdr->rkey, hdr->va,
+				  hdr->dma_len, ROCE_ACCESS_REMOTE_READ, &ptr) != ROCE_MEM_OK)
+		return ROCE_MARKED(responder_read_again_key, ROCE_RX_DUPLICATE_MISMATCH);
 	res->next_psn = hdr->psn;
 	res->is_restart = true;
 	roce_resp_resource_set_pending(qp, res, true);
@@ -556,7 +614,20 @@ static enum roce_verdict on_duplicate_atomic(struct request *rq)
 	struct roce_resp_resource *res = roce_resp_resource_find(rq->qp, rq->pkt->hdr.psn);
 
 	if (!res || !res->is_atomic)
-		return ROCE_RX_DUPLICATE_MISMATCH;
+		return ROCE_MARKED(responder_atomic_forgotten, ROCE_RX_DUPLICATE_MISMATCH);
+	roce_resp_resource_set_pending(rq->qp, res, true);
+	roce_qp_mark_ready(rq->qp);
+	return ROCE_RX_DUPLICATE;
+}
+
+static enum roce_verdict on_duplicate_atomic_write(struct request *rq)
+{
+	struct roce_resp_resource *res = roce_resp_resource_find(rq->qp, rq->pkt->hdr.psn);
+
+	if (!res || res->is_atomic || res->length)
+		return ROCE_MARKED(responder_atomic_write_forgotten, ROCE_RX_DUPLICATE_MISMATCH);
+	res->next_psn = res->first_psn;
+	res->is_restart = true;
 	roce_resp_resource_set_pending(rq->qp, res, true);
 	roce_qp_mark_ready(rq->qp);
 	return ROCE_RX_DUPLICATE;
@@ -573,16 +644,17 @@ static enum roce_verdict on_duplicate(struct request *rq)
 	case ROCE_OPERATION_CMP_SWAP:
 	case ROCE_OPERATION_FETCH_ADD:
 		return on_duplicate_atomic(rq);
+	case ROCE_OPERATION_ATOMIC_WRITE:
+		return on_duplicate_atomic_write(rq);
 	case ROCE_OPERATION_READ_RESPONSE:
 	case ROCE_OPERATION_ACK:
 	case ROCE_OPERATION_ATOMIC_ACK:
 	case ROCE_OPERATION_FLUSH:
-	case ROCE_OPERATION_ATOMIC_WRITE:
 	case ROCE_OPERATION_CNP:
 	case ROCE_OPERATION_RESYNC:
 		break;
 	}
-	return ROCE_RX_DUPLICATE_MISMATCH;
+	return ROCE_MARKED(responder_duplicate_op, ROCE_RX_DUPLICATE_MISMATCH);
 }
 
 static enum roce_verdict on_out_of_sequence(struct roce_qp *qp, roce_psn_t psn)
@@ -594,6 +666,7 @@ static enum roce_verdict on_out_of_sequence(struct roce_qp *qp, roce_psn_t psn)
 		resp->ahead_psn = psn;
 		owe_nak(qp, roce_aeth_nak(ROCE_NAK_PSN_SEQUENCE), resp->expected_psn);
 	} else if (roce_psn_diff(psn, resp->ahead_psn) > 0) {
+		ROCE_MARK(responder_gap_again);
 		resp->ahead_psn = psn;
 	}
 	return ROCE_RX_OUT_OF_SEQUENCE;
@@ -664,8 +737,9 @@ static bool send_read_response(struct roce_qp *qp, struct roce_resp_resource *re
 	uint64_t ptr = 0;
 
 	if (bytes &&
-	    roce_mem_check_remote(&qp->t->keys, roce_qp_pd(qp), res->rkey, res->va + offset, bytes,
-				  ROCE_ACCESS_REMOTE_READ, &ptr) != ROCE_MEM_OK) {
+	    roce_mem_check_remote(&qp->t->keys, roce_qp_pd(qp), qp, res->rkey, res->va + offset,
+				  bytes, ROCE_ACCESS_REMOTE_READ, &ptr) != ROCE_MEM_OK) {
+		ROCE_MARK(responder_read_region_gone);
 		roce_responder_read_fault(qp, res->next_psn, now);
 		return false;
 	}
@@ -724,6 +798,7 @@ static bool send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now
 			/* The packets that were ahead have come again meanwhile: nothing is
 			 * missing. */
 			if (roce_psn_diff(resp->expected_psn, resp->ahead_psn) > 0) {
+				ROCE_MARK(responder_nak_needless);
 				send_ack(qp, pkt, roce_psn_add(resp->expected_psn, ROCE_PSN_MASK));
 				return true;
 			}

@@ -8,6 +8,7 @@
  */
 #include "transport/roles.h"
 
+#include "base/marks.h"
 #include "wire/aeth.h"
 
 static roce_ns_t min_ns(roce_ns_t a, roce_ns_t b)
@@ -62,6 +63,7 @@ void roce_retransmit_on_progress(struct roce_qp *qp, roce_ns_t now)
 void roce_retransmit_on_sequence_nak(struct roce_qp *qp, roce_ns_t now)
 {
 	if (qp->req.retries_left == 0) {
+		ROCE_MARK(retransmit_naks_exceeded);
 		roce_count(qp->t, ROCE_STAT_RETRY_EXCEEDED);
 		roce_qp_fail_send(qp, ROCE_WC_RETRY_EXC_ERR, now);
 		return;
@@ -80,6 +82,7 @@ void roce_retransmit_on_rnr_nak(struct roce_qp *qp, uint8_t timer_code, roce_ns_
 
 	if (qp->attr.rnr_retry != 7) {
 		if (req->rnr_retries_left == 0) {
+			ROCE_MARK(retransmit_rnr_exceeded);
 			roce_count(qp->t, ROCE_STAT_RNR_RETRY_EXCEEDED);
 			roce_qp_fail_send(qp, ROCE_WC_RNR_RETRY_EXC_ERR, now);
 			return;
@@ -98,6 +101,7 @@ static void on_timeout(struct roce_qp *qp, roce_ns_t now)
 {
 	roce_count(qp->t, ROCE_STAT_ACK_TIMEOUTS);
 	if (qp->req.retries_left == 0) {
+		ROCE_MARK(retransmit_timeouts_exceeded);
 		roce_count(qp->t, ROCE_STAT_RETRY_EXCEEDED);
 		roce_qp_fail_send(qp, ROCE_WC_RETRY_EXC_ERR, now);
 		return;

@@ -28,12 +28,21 @@ static inline void roce_qp_mark_ready(struct roce_qp *qp)
 		roce_list_add_tail(&qp->t->ready, &qp->ready_link);
 }
 
+/* Requests that are answered, one by one, by more than an ACK: they count against rd_atomic. */
 static inline bool roce_wr_is_read_or_atomic(uint8_t opcode)
 {
 	return opcode == ROCE_WR_RDMA_READ || opcode == ROCE_WR_ATOMIC_CMP_AND_SWP ||
-	       opcode == ROCE_WR_ATOMIC_FETCH_AND_ADD;
+	       opcode == ROCE_WR_ATOMIC_FETCH_AND_ADD || opcode == ROCE_WR_ATOMIC_WRITE;
 }
 
+/* Work requests that send nothing. */
+static inline bool roce_wr_is_local(uint8_t opcode)
+{
+	return opcode == ROCE_WR_LOCAL_INV || opcode == ROCE_WR_BIND_MW;
+}
+
+/* Completes what was executed here and is now the oldest. */
+void roce_qp_complete_local(struct roce_qp *qp, roce_ns_t now);
 /* Writes the CQE of the oldest send WQE, if it is due one, and moves on to the next. */
 void roce_qp_complete_send(struct roce_qp *qp, enum roce_wc_status status, roce_ns_t now);
 /* The oldest send WQE fails with `status` and the rest is flushed; RC goes to ERR, UC and UD to

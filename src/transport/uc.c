@@ -122,7 +122,7 @@ static enum roce_verdict on_write(struct roce_qp *qp, const struct roce_rx_pkt *
 		resp->open = ROCE_RESP_OPEN_WRITE;
 	}
 	if (resp->write_left &&
-	    roce_mem_check_remote(&qp->t->keys, qp->cfg.pd, resp->write_rkey, resp->write_va,
+	    roce_mem_check_remote(&qp->t->keys, qp->cfg.pd, qp, resp->write_rkey, resp->write_va,
 				  resp->write_left, ROCE_ACCESS_REMOTE_WRITE, &ptr) != ROCE_MEM_OK)
 		return drop_message(qp, ROCE_RX_BAD_RKEY, now);
 	if (info->consumes_recv && !roce_recv_take(qp))

@@ -272,6 +272,17 @@ enum roce_post_result roce_verbs_qp_post_datagram(struct roce_verbs_qp *vqp,
 	return roce_post_send(&vqp->qp, wr, now);
 }
 
+static uint32_t read_state(const struct roce_verbs_qp *vqp)
+{
+	struct roce_device *dev = vqp->ctx->dev;
+	uint32_t state;
+
+	pthread_mutex_lock(&dev->lock);
+	state = vqp->qp.attr.state;
+	pthread_mutex_unlock(&dev->lock);
+	return state;
+}
+
 int roce_verbs_qp_refuse_post(const struct roce_verbs_qp *vqp, const char *call,
 			      enum roce_post_result result, uint32_t opcode, int sge_count)
 {
@@ -286,7 +297,7 @@ int roce_verbs_qp_refuse_post(const struct roce_verbs_qp *vqp, const char *call,
 				    call[5] == 's' ? cfg->max_send_wr : cfg->max_recv_wr);
 	case ROCE_POST_BAD_STATE:
 		return -roce_refuse(EINVAL, "%s: QP 0x%06x is in state %u", call, qpn,
-				    vqp->qp.attr.state);
+				    read_state(vqp));
 	case ROCE_POST_BAD_OPCODE:
 		return -roce_refuse(EINVAL, "%s: QP 0x%06x: opcode %u is not for this QP", call,
 				    qpn, opcode);

@@ -30,6 +30,7 @@ enum roce_wr_opcode {
 	ROCE_WR_LOCAL_INV = 7,
 	ROCE_WR_BIND_MW = 8,
 	ROCE_WR_SEND_WITH_INV = 9,
+	ROCE_WR_ATOMIC_WRITE = 15,
 };
 
 /* Values of enum ibv_send_flags. */
@@ -69,6 +70,7 @@ enum roce_wc_opcode {
 	ROCE_WC_FETCH_ADD = 4,
 	ROCE_WC_BIND_MW = 5,
 	ROCE_WC_LOCAL_INV = 6,
+	ROCE_WC_ATOMIC_WRITE = 9,
 	ROCE_WC_RECV = 128,
 	ROCE_WC_RECV_RDMA_WITH_IMM = 129,
 };

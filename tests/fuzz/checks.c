@@ -42,6 +42,7 @@ static uint8_t wc_opcode_of(uint8_t wr_opcode)
 	case ROCE_WR_SEND_WITH_INV:
 		return ROCE_WC_SEND;
 	case ROCE_WR_LOCAL_INV:
+	case ROCE_WR_ATOMIC_WRITE:
 	case ROCE_WR_BIND_MW:
 		break;
 	}

@@ -112,16 +112,16 @@ class Outcome:
 
 
 def run_pair(topology, server_argv, client_argv, port, timeout=60, env=None, on_uroce=True,
-             on_wait=None, on_server=None, protocol="tcp"):
+             on_wait=None, on_server=None, protocol="tcp", user=()):
     """Server in a, client in b; the client is started once the server listens on `port`, and
     on_server was called with it."""
-    server = start(topology.a, server_argv, env=env, on_uroce=on_uroce)
+    server = start(topology.a, server_argv, env=env, user=user, on_uroce=on_uroce)
     client = None
     try:
         process.wait_for_port(server, port, protocol=protocol)
         if on_server:
             on_server(server)
-        client = start(topology.b, client_argv, env=env, on_uroce=on_uroce)
+        client = start(topology.b, client_argv, env=env, user=user, on_uroce=on_uroce)
         client.wait(timeout, on_wait)
         server.wait(15)
     except process.Timeout as e:

@@ -50,7 +50,7 @@ def table(output):
 
 
 def run(topology, program, *args, address=None, gid=None, timeout=120, env=None, on_wait=None,
-        on_server=None):
+        on_server=None, user=()):
     """A pair; raises Failed unless both sides end well and say nothing odd. Its table."""
     port = pair.next_port()
     common = [program, "-F", "-d", topology.device, "-p", port, *args]
@@ -58,7 +58,7 @@ def run(topology, program, *args, address=None, gid=None, timeout=120, env=None,
         common += ["-x", gid]
     outcome = pair.expect_success(pair.run_pair(
         topology, common, [*common, address or topology.ipv4], port, timeout, env,
-        on_wait=on_wait, on_server=on_server))
+        on_wait=on_wait, on_server=on_server, user=user))
     for p in (outcome.server, outcome.client):
         complaint = COMPLAINTS.search(p.output())
         if complaint:

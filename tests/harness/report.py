@@ -48,7 +48,8 @@ class Report:
             print(f"\033[2K{line[:100]}", end="\r", flush=True)
         elif now - self.noted >= 20:
             self.noted = now
-            print(f"       {self.name}: {now - self.started:.0f} s, {text[:90]}", flush=True)
+            print(f"       {self.name}: {now - self.started:.0f} s  {text[:90]}".rstrip(),
+                  flush=True)
 
     def _line(self, verdict, note=""):
         took = time.monotonic() - self.started

@@ -16,7 +16,7 @@ int main(int argc, char **argv)
 {
 	(void)argv;
 	if (argc > 1)
-		ROCE_MARK(test_rare);
+		return ROCE_MARKED(test_rare, 0);
 	else
 		ROCE_MARK(test_usual);
 	return 0;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """ib_write_bw, ib_read_bw and ib_send_bw: all sizes, several QPs, both directions, by duration,
 with events (perftest has those for send and read only)."""
-from harness import perftest
-from harness.report import Failed
+from harness import pair, perftest, topology
+from harness.report import Failed, Skipped
 
 from rows import FULL, row
 
@@ -41,6 +41,16 @@ for _program in PROGRAMS:
     for _name, _where, _least in (("lo", "lo", FULL), ("veth-1500", ("pair", 1500), FULL),
                                   ("veth-9000", ("pair", 9000), 0)):
         add_rows(_program, _name, _where, _least)
+
+
+@row("bw/1-gib-without-memlock", "lo", least=FULL)
+def no_pinning(ctx):
+    """A region of 1 GiB (two messages of 512 MiB), as nobody with 64 KiB of locked memory."""
+    if not topology.may_change_user():
+        raise Skipped("needs root to become nobody")
+    rows = perftest.run(ctx.topology, "ib_write_bw", "-s", 1 << 29, "-n", 5, on_wait=ctx.on_wait,
+                        user=["prlimit", "--memlock=65536:65536", *pair.NOBODY])
+    perftest.expect_sizes(rows, [1 << 29])
 
 
 @row("bw/socket-overflow", ("pair", 9000))

@@ -280,6 +280,28 @@ static void sqd__new_peer_takes_the_window_along(void **state)
 	fixture_stop(&f);
 }
 
+/* A READ on its way is asked for again even if the limit of READs was lowered to 0 meanwhile. */
+static void sqd__a_started_read_goes_on_without_quota(void **state)
+{
+	struct roce_qp_attr attr = {.state = ROCE_QP_SQD, .max_rd_atomic = 0};
+	uint32_t bad;
+
+	(void)state;
+	fixture_init(&f);
+	start();
+	fixture_lose(&f, 1, 0);
+	fixture_post(&f, 0, ROCE_WR_RDMA_READ, 1, 8, 0);
+	enter_sqd(false);
+	assert_int_equal(roce_qp_modify(f.a, &attr, ROCE_ATTR_STATE | ROCE_ATTR_MAX_QP_RD_ATOMIC,
+					sim_pair_now(&f.pair), &bad),
+			 ROCE_MODIFY_OK);
+	sim_text_clear(&f.pair.log);
+	fixture_expect(&f, "> READ_REQUEST psn 10 dma_len 8 ackreq\n"
+			   "< READ_RESPONSE_ONLY psn 10 len 8 msn 1\n"
+			   "0 cqe 1 READ SUCCESS\n");
+	fixture_stop(&f);
+}
+
 /* ---- completion events ---- */
 
 static void cq__solicited_only(void **state)
@@ -602,6 +624,7 @@ int main(void)
 		cmocka_unit_test(sqd__drains),
 		cmocka_unit_test(sqd__idle),
 		cmocka_unit_test(sqd__an_rnr_wait_is_not_drained),
+		cmocka_unit_test(sqd__a_started_read_goes_on_without_quota),
 		cmocka_unit_test(sqd__new_peer_takes_the_window_along),
 		cmocka_unit_test(cq__solicited_only),
 		cmocka_unit_test(tx_fault__of_a_request),

@@ -24,7 +24,7 @@ def find_marks(root):
                 continue
             with open(path, encoding="utf-8", errors="replace") as f:
                 for number, line in enumerate(f, 1):
-                    for mark in re.findall(r"\bROCE_MARK\((\w+)\)", line):
+                    for mark in re.findall(r"\bROCE_MARK(?:ED)?\((\w+)[,)]", line):
                         place = f"{os.path.relpath(path, root)}:{number}"
                         marks.setdefault(mark, []).append(place)
     return marks

@@ -30,8 +30,8 @@ struct compat_device {
 	struct roce_list link; /* every device that was ever listed; they are never freed */
 	char netdev[IF_NAMESIZE];
 	uint32_t ifindex;
-	uint32_t index; /* of the uverbs name */
-	uint64_t guid_be;
+	uint32_t index;		  /* of the uverbs name */
+	_Atomic uint64_t guid_be; /* each listing writes it: the MAC address may change */
 };
 
 struct roce_engine;

@@ -101,7 +101,7 @@ static struct compat_cq *create_cq(struct ibv_context *context, uint32_t cqe, vo
 	pthread_mutex_init(&cq->ex.mutex, NULL);
 	pthread_cond_init(&cq->ex.cond, NULL);
 	if (channel)
-		channel->refcnt++;
+		__atomic_fetch_add(&channel->refcnt, 1, __ATOMIC_RELAXED);
 	compat_fill_cq_ex(cq);
 	return cq;
 }
@@ -163,7 +163,7 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 		return -err;
 	compat_pd_drop(cc->parent);
 	if (cq->channel)
-		cq->channel->refcnt--;
+		__atomic_fetch_sub(&cq->channel->refcnt, 1, __ATOMIC_RELAXED);
 	pthread_cond_destroy(&cq->cond);
 	pthread_mutex_destroy(&cq->mutex);
 	free(cc);
