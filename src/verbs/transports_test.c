@@ -243,6 +243,37 @@ static void ud__controlled_qkey_needs_privilege(void **state)
 	assert_int_equal(roce_verbs_qp_fini(&a), 0);
 }
 
+/* At 100 MB/s and bursts of 4000 bytes ahead: five packets of 1000 bytes at once, then one each 10
+ * us. */
+static void ud__leaves_at_the_pace_of_the_device(void **state)
+{
+	struct fixture *f = *state;
+	const struct roce_av av = loop_av();
+	struct roce_verbs_qp a;
+	struct roce_tx_pkt pkts[8];
+	struct roce_transport *t = &f->env.dev.transport;
+	roce_ns_t now = f->env.now + 1000000;
+	struct roce_cqe cqe;
+	struct roce_ah ah;
+
+	t->cfg.pace = (struct roce_pace_config){.mbytes_per_s = 100, .burst_bytes = 4000};
+	make_ud(f, &a);
+	assert_int_equal(roce_ah_init(&ah, &f->ctx, &f->pd, &av), 0);
+	for (int i = 0; i < 6; i++)
+		send_datagram(f, &a, &ah, a.qp.cfg.qpn.v, QKEY, 1000);
+	f->env.now = now;
+	assert_int_equal(roce_tx(t, pkts, 8, now), 5);
+	assert_int_equal(roce_deadline(t), now + 10000);
+	assert_int_equal(roce_tx(t, pkts, 8, now + 9999), 0);
+	roce_on_deadline(t, now + 10000);
+	assert_int_equal(roce_tx(t, pkts, 8, now + 10000), 1);
+	f->env.now = now + 10000;
+	for (int i = 0; i < 6; i++)
+		assert_true(poll_one(f, &cqe));
+	roce_ah_fini(&ah);
+	assert_int_equal(roce_verbs_qp_fini(&a), 0);
+}
+
 /* ---- multicast ---- */
 
 static void multicast__every_member_gets_a_copy(void **state)
@@ -537,6 +568,7 @@ int main(void)
 		T(ud__wrong_qkey_is_dropped),
 		T(ud__message_above_the_mtu_stops_sending_only),
 		T(ud__controlled_qkey_needs_privilege),
+		T(ud__leaves_at_the_pace_of_the_device),
 		T(multicast__every_member_gets_a_copy),
 		T(srq__serves_its_queue_pairs_in_order),
 		T(srq__limit_and_size),
