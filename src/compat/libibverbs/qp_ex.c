@@ -11,11 +11,11 @@
 
 #include <stdlib.h>
 
-#define OPS_KNOWN                                                                    \
-	((uint64_t)(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | \
-		    IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |             \
-		    IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |   \
-		    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV))
+#define OPS_UD ((uint64_t)(IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM))
+#define OPS_UC (OPS_UD | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM)
+#define OPS_RELIABLE                                                             \
+	(OPS_UC | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | \
+	 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV)
 
 struct compat_wr_stage {
 	pthread_mutex_t lock;
@@ -348,14 +348,33 @@ static bool alloc_stage(struct compat_wr_stage *st)
 	return st->wrs && st->sges && st->pieces && st->inline_bytes;
 }
 
+/* What each transport can send. */
+static uint64_t ops_of(uint8_t type)
+{
+	switch ((enum roce_qp_type)type) {
+	case ROCE_QP_RC:
+	case ROCE_QP_XRC_INI:
+		return OPS_RELIABLE;
+	case ROCE_QP_UC:
+		return OPS_UC;
+	case ROCE_QP_UD:
+		return OPS_UD;
+	case ROCE_QP_XRC_TGT:
+		return 0;
+	}
+	return 0;
+}
+
 int compat_qp_ex_init(struct compat_qp *cqp, uint64_t send_ops_flags)
 {
 	const struct roce_qp_config *cfg = &cqp->vqp.qp.cfg;
+	uint64_t foreign = send_ops_flags & ~ops_of(cfg->type);
 	struct ibv_qp_ex *ex = &cqp->ex;
 
-	if (send_ops_flags & ~OPS_KNOWN)
-		return roce_refuse(EOPNOTSUPP, "create_qp_ex: send_ops_flags 0x%llx",
-				   (unsigned long long)(send_ops_flags & ~OPS_KNOWN));
+	if (foreign)
+		return roce_refuse(EOPNOTSUPP,
+				   "create_qp_ex: send_ops_flags 0x%llx are not of qp_type %u",
+				   (unsigned long long)foreign, cfg->type);
 	cqp->stage = calloc(1, sizeof(*cqp->stage));
 	if (!cqp->stage)
 		return -ENOMEM;
