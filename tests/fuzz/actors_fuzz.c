@@ -258,6 +258,12 @@ static bool is_atomic(uint8_t opcode)
 	return opcode == ROCE_WR_ATOMIC_CMP_AND_SWP || opcode == ROCE_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+/* Answered one by one, and aligned. */
+static bool is_word(uint8_t opcode)
+{
+	return is_atomic(opcode) || opcode == ROCE_WR_ATOMIC_WRITE;
+}
+
 static bool takes_recv(uint8_t opcode)
 {
 	return opcode == ROCE_WR_SEND || opcode == ROCE_WR_SEND_WITH_IMM ||
@@ -294,7 +300,7 @@ static void break_request(struct conn *conn, struct roce_send_wr *wr, struct roc
 		sge[0].addr -= 1 << 20;
 		break;
 	case 5:
-		if (!is_atomic(wr->opcode))
+		if (!is_word(wr->opcode))
 			return;
 		wr->remote_addr += 4;
 		break;
@@ -319,6 +325,14 @@ static void note_request(struct end *end, const struct roce_send_wr *wr, uint32_
 	fuzz_book_post_send(&end->sends, wr, false);
 }
 
+/* In the place of a bind stands the ATOMIC WRITE: there are no windows here. */
+static uint8_t opcode_of(uint8_t kind)
+{
+	uint8_t opcode = kind % (ROCE_WR_SEND_WITH_INV + 1);
+
+	return opcode == ROCE_WR_BIND_MW ? ROCE_WR_ATOMIC_WRITE : opcode;
+}
+
 static void step_send(struct fuzz_input *in)
 {
 	uint8_t where = fuzz_u8(in);
@@ -329,9 +343,9 @@ static void step_send(struct fuzz_input *in)
 	unsigned int side = where >> 1 & 1;
 	struct conn *conn = &conns[c];
 	struct end *end = &conn->ends[side];
-	uint8_t opcode = kind % (ROCE_WR_SEND_WITH_INV + 1);
+	uint8_t opcode = opcode_of(kind);
 	uint32_t slot = slot_of(end->sends.posted);
-	uint32_t length = is_atomic(opcode) ? 8 : size * 4u < MESSAGE_MAX ? size * 4u : MESSAGE_MAX;
+	uint32_t length = is_word(opcode) ? 8 : size * 4u < MESSAGE_MAX ? size * 4u : MESSAGE_MAX;
 	uint32_t offset = (where >> 2) * 8u;
 	uint32_t first;
 	struct roce_sge sge[2];
@@ -368,7 +382,10 @@ static void step_send(struct fuzz_input *in)
 		wr.imm_be = wr.rkey;
 		conn->is_harmed = true; /* the target is of no use to anybody then */
 	}
-	if ((opcode == ROCE_WR_RDMA_READ || is_atomic(opcode)) && conn->rd_atomic == 0)
+	if ((opcode == ROCE_WR_RDMA_READ || is_word(opcode)) && conn->rd_atomic == 0)
+		conn->is_harmed = true;
+	/* there is no window that it could end */
+	if (opcode == ROCE_WR_LOCAL_INV)
 		conn->is_harmed = true;
 	if (!(wr.flags & ROCE_SEND_INLINE))
 		break_request(conn, &wr, sge, how);
@@ -420,7 +437,8 @@ static void check_effect(uint32_t c, unsigned int side, uint32_t number)
 		fuzz_require(memcmp(bytes_of(c, side, REGION_SINK, slot_of(number)),
 				    bytes_of(c, !side, REGION_SOURCE, r->offset), r->length) == 0,
 			     "a READ fetches the peer's bytes");
-	} else if (r->opcode == ROCE_WR_RDMA_WRITE || r->opcode == ROCE_WR_RDMA_WRITE_WITH_IMM) {
+	} else if (r->opcode == ROCE_WR_RDMA_WRITE || r->opcode == ROCE_WR_RDMA_WRITE_WITH_IMM ||
+		   r->opcode == ROCE_WR_ATOMIC_WRITE) {
 		fuzz_require(memcmp(bytes_of(c, !side, REGION_TARGET, slot_of(number)),
 				    bytes_of(c, side, REGION_SOURCE, r->offset), r->length) == 0,
 			     "a WRITE places its bytes");

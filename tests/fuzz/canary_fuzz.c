@@ -9,18 +9,18 @@
 
 /* The linker gives the callers the first and the first the true one (--wrap). */
 enum roce_mem_verdict __wrap_roce_mem_check_remote(const struct roce_key_table *tab,
-						   const struct roce_pd *pd, const void *qp, roce_key_t rkey,
-						   uint64_t va, uint64_t length, uint32_t need,
-						   uint64_t *out_ptr);
+						   const struct roce_pd *pd, const void *qp,
+						   roce_key_t rkey, uint64_t va, uint64_t length,
+						   uint32_t need, uint64_t *out_ptr);
 enum roce_mem_verdict __real_roce_mem_check_remote(const struct roce_key_table *tab,
-						   const struct roce_pd *pd, const void *qp, roce_key_t rkey,
-						   uint64_t va, uint64_t length, uint32_t need,
-						   uint64_t *out_ptr);
+						   const struct roce_pd *pd, const void *qp,
+						   roce_key_t rkey, uint64_t va, uint64_t length,
+						   uint32_t need, uint64_t *out_ptr);
 
 enum roce_mem_verdict __wrap_roce_mem_check_remote(const struct roce_key_table *tab,
-						   const struct roce_pd *pd, const void *qp, roce_key_t rkey,
-						   uint64_t va, uint64_t length, uint32_t need,
-						   uint64_t *out_ptr)
+						   const struct roce_pd *pd, const void *qp,
+						   roce_key_t rkey, uint64_t va, uint64_t length,
+						   uint32_t need, uint64_t *out_ptr)
 {
 	const struct roce_mr *mr = roce_key_table_find(tab, rkey);
 

@@ -42,9 +42,11 @@ static uint8_t wc_opcode_of(uint8_t wr_opcode)
 	case ROCE_WR_SEND_WITH_INV:
 		return ROCE_WC_SEND;
 	case ROCE_WR_LOCAL_INV:
-	case ROCE_WR_ATOMIC_WRITE:
+		return ROCE_WC_LOCAL_INV;
 	case ROCE_WR_BIND_MW:
-		break;
+		return ROCE_WC_BIND_MW;
+	case ROCE_WR_ATOMIC_WRITE:
+		return ROCE_WC_ATOMIC_WRITE;
 	}
 	fuzz_require(false, "a request of this kind is refused");
 	return 0;
@@ -63,7 +65,7 @@ void fuzz_book_post_send(struct fuzz_book *book, const struct roce_send_wr *wr, 
 	if (wr->opcode == ROCE_WR_RDMA_READ)
 		book->entries[slot].byte_len = length;
 	else if (wr->opcode == ROCE_WR_ATOMIC_CMP_AND_SWP ||
-		 wr->opcode == ROCE_WR_ATOMIC_FETCH_AND_ADD)
+		 wr->opcode == ROCE_WR_ATOMIC_FETCH_AND_ADD || wr->opcode == ROCE_WR_ATOMIC_WRITE)
 		book->entries[slot].byte_len = 8;
 	book->posted++;
 }

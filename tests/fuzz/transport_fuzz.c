@@ -159,7 +159,8 @@ static void allow_packet(struct allowed *a, const struct roce_headers *hdr)
 				     roce_recv_queue_head(&qp->rq)->sge_count);
 	} else if (info->operation == ROCE_OPERATION_WRITE ||
 		   info->operation == ROCE_OPERATION_CMP_SWAP ||
-		   info->operation == ROCE_OPERATION_FETCH_ADD) {
+		   info->operation == ROCE_OPERATION_FETCH_ADD ||
+		   info->operation == ROCE_OPERATION_ATOMIC_WRITE) {
 		allow_region(a, REGION_OPEN);
 		allow_region(a, REGION_ZERO_BASED);
 		allow_region(a, REGION_INVALIDABLE);
@@ -202,13 +203,16 @@ static void check_writes(const struct allowed *a, uint32_t bytes_max, enum roce_
 	fuzz_require(may_have_written(verdict), "a refused packet writes nothing");
 }
 
-/* A WRITE's first packet puts its bytes where the RETH says. */
+/* A WRITE's first packet, or an ATOMIC WRITE, puts its bytes where the RETH says. */
 static void check_write_placed(const struct roce_headers *hdr, const uint8_t *payload,
 			       uint32_t payload_len)
 {
 	const struct roce_opcode_info *info = roce_opcode_info(hdr->opcode);
 
-	if (info->operation != ROCE_OPERATION_WRITE || !roce_position_is_start(info->position))
+	if (info->operation == ROCE_OPERATION_ATOMIC_WRITE)
+		fuzz_require(payload_len == 8 && (hdr->va & 7) == 0,
+			     "an ATOMIC WRITE is one aligned word");
+	else if (info->operation != ROCE_OPERATION_WRITE || !roce_position_is_start(info->position))
 		return;
 	for (uint32_t i = 0; i < REGION_COUNT; i++) {
 		const struct roce_mr *mr = &host.mrs[i];
@@ -260,7 +264,8 @@ static void fix_headers(struct roce_headers *hdr, uint8_t fixes, uint8_t choice,
 	if (fixes & FIX_PAD)
 		hdr->pad_count = (uint8_t)(-payload_len & 3);
 	if ((fixes & FIX_DMA_LEN) && info && info->position == ROCE_POSITION_ONLY &&
-	    info->operation == ROCE_OPERATION_WRITE)
+	    (info->operation == ROCE_OPERATION_WRITE ||
+	     info->operation == ROCE_OPERATION_ATOMIC_WRITE))
 		hdr->dma_len = payload_len;
 	else if (fixes & FIX_DMA_LEN)
 		hdr->dma_len &= 0x7ff;
@@ -451,7 +456,10 @@ static void step_send(struct fuzz_input *in)
 
 	if (flags & 0x80)
 		region = (enum region)(size % REGION_COUNT);
-	post_send(index, opcode, flags, size * 5u, region);
+	if (opcode == ROCE_WR_SEND_WITH_INV + 1)
+		opcode = ROCE_WR_ATOMIC_WRITE;
+	post_send(index, opcode, flags, opcode == ROCE_WR_ATOMIC_WRITE && size >= 8 ? 8 : size * 5u,
+		  region);
 }
 
 static void post_recv(uint32_t index, uint32_t length, enum region region)

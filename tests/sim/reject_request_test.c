@@ -129,10 +129,20 @@ static void set_flush(struct roce_link_pkt *pkt)
 	pkt->payload_len = 0;
 }
 
+static void set_payload_16(struct roce_link_pkt *pkt)
+{
+	pkt->payload_len = pkt->hdr.dma_len = 16;
+}
+
+static void set_dma_len_16(struct roce_link_pkt *pkt)
+{
+	pkt->hdr.dma_len = 16;
+}
+
 static void set_atomic_write(struct roce_link_pkt *pkt)
 {
 	pkt->hdr.opcode = roce_opcode_make(ROCE_RC_ATOMIC_WRITE);
-	pkt->payload_len = 8;
+	pkt->payload_len = pkt->hdr.dma_len = 8;
 }
 
 static void cut_4(struct roce_link_pkt *pkt)
@@ -377,8 +387,6 @@ static const struct nak_case nak_cases[] = {
 	/* not offered */
 	{"FLUSH", ROCE_WR_RDMA_WRITE, 64, set_flush, 1, ROCE_RX_OP_NOT_ALLOWED, INV, NULL,
 	 "QP_REQ_ERR"},
-	{"ATOMIC WRITE", ROCE_WR_RDMA_WRITE, 64, set_atomic_write, 1, ROCE_RX_OP_NOT_ALLOWED, INV,
-	 NULL, "QP_REQ_ERR"},
 	/* lengths */
 	{"FIRST too short", ROCE_WR_RDMA_WRITE, 2000, cut_4, 1, ROCE_RX_BAD_LENGTH, INV, NULL,
 	 "QP_REQ_ERR"},
@@ -423,6 +431,23 @@ static const struct nak_case nak_cases[] = {
 	 ROCE_RX_MISALIGNED_ATOMIC, INV, NULL, "QP_REQ_ERR"},
 	{"FetchAdd at a multiple of 4", ROCE_WR_ATOMIC_FETCH_AND_ADD, 8, set_va_odd, 1,
 	 ROCE_RX_MISALIGNED_ATOMIC, INV, NULL, "QP_REQ_ERR"},
+	/* ATOMIC WRITE: one word, aligned */
+	{"ATOMIC WRITE at a multiple of 4", ROCE_WR_ATOMIC_WRITE, 8, set_va_odd, 1,
+	 ROCE_RX_MISALIGNED_ATOMIC, INV, NULL, "QP_REQ_ERR"},
+	{"ATOMIC WRITE of 16 bytes", ROCE_WR_ATOMIC_WRITE, 8, set_payload_16, 1, ROCE_RX_BAD_LENGTH,
+	 INV, NULL, "QP_REQ_ERR"},
+	{"ATOMIC WRITE of 4 bytes", ROCE_WR_ATOMIC_WRITE, 8, cut_4, 1, ROCE_RX_BAD_LENGTH, INV,
+	 NULL, "QP_REQ_ERR"},
+	{"ATOMIC WRITE, DMALen 16", ROCE_WR_ATOMIC_WRITE, 8, set_dma_len_16, 1, ROCE_RX_BAD_LENGTH,
+	 INV, NULL, "QP_REQ_ERR"},
+	{"ATOMIC WRITE without payload", ROCE_WR_ATOMIC_WRITE, 8, empty_payload, 1,
+	 ROCE_RX_BAD_LENGTH, INV, NULL, "QP_REQ_ERR"},
+	{"ATOMIC WRITE, unknown R_Key", ROCE_WR_ATOMIC_WRITE, 8, set_rkey_unknown, 1,
+	 ROCE_RX_BAD_RKEY, ACC, NULL, "QP_ACCESS_ERR"},
+	{"ATOMIC WRITE before the region", ROCE_WR_ATOMIC_WRITE, 8, set_va_before, 1,
+	 ROCE_RX_BAD_RKEY, ACC, NULL, "QP_ACCESS_ERR"},
+	{"ATOMIC WRITE within a SEND", ROCE_WR_SEND, 2000, set_atomic_write, 2,
+	 ROCE_RX_BAD_OP_SEQUENCE, INV, "LOC_QP_OP_ERR", NULL},
 	/* keys; case_026: an lkey is no rkey */
 	{"WRITE, unknown R_Key", ROCE_WR_RDMA_WRITE, 64, set_rkey_unknown, 1, ROCE_RX_BAD_RKEY, ACC,
 	 NULL, "QP_ACCESS_ERR"},
@@ -557,6 +582,7 @@ static void check_op_allowed__by_access_flags(void **state)
 		{ROCE_WR_RDMA_READ, ROCE_ACCESS_REMOTE_READ},
 		{ROCE_WR_ATOMIC_CMP_AND_SWP, ROCE_ACCESS_REMOTE_ATOMIC},
 		{ROCE_WR_ATOMIC_FETCH_AND_ADD, ROCE_ACCESS_REMOTE_ATOMIC},
+		{ROCE_WR_ATOMIC_WRITE, ROCE_ACCESS_REMOTE_WRITE},
 	};
 
 	(void)state;
@@ -727,7 +753,7 @@ static void place_send__recv_region_is_read_only(void **state)
 static void execute__memory_is_gone(void **state)
 {
 	static const uint8_t opcodes[] = {ROCE_WR_RDMA_WRITE, ROCE_WR_ATOMIC_CMP_AND_SWP,
-					  ROCE_WR_ATOMIC_FETCH_AND_ADD};
+					  ROCE_WR_ATOMIC_FETCH_AND_ADD, ROCE_WR_ATOMIC_WRITE};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(opcodes); i++) {
@@ -794,6 +820,9 @@ static void on_duplicate__mismatch_is_dropped(void **state)
 		{ROCE_WR_RDMA_READ, set_flush},
 		{ROCE_WR_ATOMIC_FETCH_AND_ADD, set_read_request},
 		{ROCE_WR_ATOMIC_FETCH_AND_ADD, set_psn_before_all},
+		{ROCE_WR_ATOMIC_FETCH_AND_ADD, set_atomic_write},
+		{ROCE_WR_RDMA_READ, set_atomic_write},
+		{ROCE_WR_ATOMIC_WRITE, set_psn_before_all},
 	};
 
 	(void)state;
