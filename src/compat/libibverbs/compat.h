@@ -13,6 +13,7 @@
 #include "verbs/av.h"
 #include "verbs/cq_verbs.h"
 #include "verbs/mr_verbs.h"
+#include "verbs/mw_verbs.h"
 #include "verbs/pd.h"
 #include "verbs/qp_verbs.h"
 #include "verbs/srq_verbs.h"
@@ -78,6 +79,11 @@ struct compat_mr {
 	struct ibv_mr mr;
 	struct roce_verbs_mr vmr;
 	struct compat_dm *dm; /* the device memory it lies in, or NULL */
+};
+
+struct compat_mw {
+	struct ibv_mw mw;
+	struct roce_verbs_mw vmw;
 };
 
 struct compat_channel {
@@ -257,6 +263,13 @@ void compat_parent_domain_release(struct compat_pd *parent);
 /* A parent domain counts what was made in it; NULL and other domains do nothing here. */
 void compat_pd_hold(struct ibv_pd *pd);
 void compat_pd_drop(struct ibv_pd *pd);
+struct ibv_mw *compat_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int compat_dealloc_mw(struct ibv_mw *mw);
+int compat_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *mw_bind);
+/* May a work request bind it: type 2, a key of this window, a region? */
+bool compat_may_bind(const struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *info);
+void compat_fill_bind(struct roce_mem_bind *out, uint32_t rkey,
+		      const struct ibv_mw_bind_info *info);
 struct ibv_dm *compat_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
 int compat_free_dm(struct ibv_dm *dm);
 struct ibv_mr *compat_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t dm_offset,
