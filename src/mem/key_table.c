@@ -21,6 +21,7 @@ void roce_key_table_init(struct roce_key_table *tab, struct roce_mr **buckets,
 	tab->buckets = buckets;
 	tab->bucket_mask = bucket_count - 1;
 	tab->count = 0;
+	tab->window_count = 0;
 }
 
 int roce_key_table_add(struct roce_key_table *tab, struct roce_mr *mr, uint32_t random_index,

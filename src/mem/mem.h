@@ -62,6 +62,7 @@ struct roce_key_table {
 	struct roce_mr **buckets;
 	uint32_t bucket_mask; /* bucket count - 1, a power of two */
 	uint32_t count;
+	uint32_t window_count; /* of them */
 };
 
 void roce_key_table_init(struct roce_key_table *tab, struct roce_mr **buckets,
@@ -113,6 +114,9 @@ void roce_window_mr_remove(struct roce_key_table *tab, struct roce_mr *mw);
 /* Binds by a work request of `qp`; anything but OK is a MW_BIND_ERR that changed nothing. */
 enum roce_mem_verdict roce_mem_bind(struct roce_key_table *tab, const struct roce_pd *pd,
 				    const void *qp, const struct roce_mem_bind *bind);
+/* The QP goes: windows of type 2 that it bound are free again, so that no later QP at its address
+ * inherits them. */
+void roce_mem_unbind_all(struct roce_key_table *tab, const void *qp);
 /* LOCAL_INV, or a peer's SEND with invalidate: ends a window of type 2 that this QP bound. */
 enum roce_mem_verdict roce_mem_invalidate(struct roce_key_table *tab, const struct roce_pd *pd,
 					  const void *qp, roce_key_t rkey);

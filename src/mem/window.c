@@ -26,13 +26,23 @@ int roce_window_mr_add(struct roce_key_table *tab, struct roce_mr *mw, enum roce
 	if (roce_key_table_add(tab, mw, random_index, variant, variant))
 		return -1;
 	mw->is_valid = false;
+	tab->window_count++;
 	return 0;
+}
+
+void roce_mem_unbind_all(struct roce_key_table *tab, const void *qp)
+{
+	for (uint32_t i = 0; tab->window_count && i <= tab->bucket_mask; i++)
+		for (struct roce_mr *mr = tab->buckets[i]; mr; mr = mr->bucket_next)
+			if (mr->bound_qp == qp)
+				unbind(mr);
 }
 
 void roce_window_mr_remove(struct roce_key_table *tab, struct roce_mr *mw)
 {
 	unbind(mw);
 	roce_key_table_remove(tab, mw);
+	tab->window_count--;
 }
 
 /* The region that a bind may use, by the rules for its rights and domain. */
@@ -43,16 +53,18 @@ static enum roce_mem_verdict find_region(const struct roce_key_table *tab, const
 	uint64_t offset;
 
 	if (!mr || mr->kind != ROCE_MR_REGION || !mr->is_valid || mr->lkey.v != bind->lkey)
-		return ROCE_MEM_BAD_KEY;
+		return ROCE_MARKED(window_lkey, ROCE_MEM_BAD_KEY);
 	if (mr->pd != pd)
-		return ROCE_MEM_BAD_PD;
-	if (!(mr->access & ROCE_ACCESS_MW_BIND) || (mr->access & ROCE_ACCESS_ZERO_BASED))
-		return ROCE_MEM_BAD_ACCESS;
+		return ROCE_MARKED(window_region_pd, ROCE_MEM_BAD_PD);
+	if (!(mr->access & ROCE_ACCESS_MW_BIND))
+		return ROCE_MARKED(window_no_bind, ROCE_MEM_BAD_ACCESS);
+	if (mr->access & ROCE_ACCESS_ZERO_BASED)
+		return ROCE_MARKED(window_region_zero_based, ROCE_MEM_BAD_ACCESS);
 	if ((bind->access & REMOTE_WRITES) && !(mr->access & ROCE_ACCESS_LOCAL_WRITE))
-		return ROCE_MEM_BAD_ACCESS;
+		return ROCE_MARKED(window_no_local_write, ROCE_MEM_BAD_ACCESS);
 	offset = bind->addr - mr->iova;
 	if (offset > mr->length || bind->length > mr->length - offset)
-		return ROCE_MEM_BAD_RANGE;
+		return ROCE_MARKED(window_range, ROCE_MEM_BAD_RANGE);
 	*out = mr;
 	return ROCE_MEM_OK;
 }
@@ -65,14 +77,15 @@ enum roce_mem_verdict roce_mem_bind(struct roce_key_table *tab, const struct roc
 	enum roce_mem_verdict verdict;
 
 	if (!mw || mw->kind == ROCE_MR_REGION)
-		return ROCE_MEM_BAD_KEY;
+		return ROCE_MARKED(window_rkey, ROCE_MEM_BAD_KEY);
 	if (mw->pd != pd)
-		return ROCE_MEM_BAD_PD;
-	/* A type 2 window is bound only while free, never to nothing; a type 1 one not zero based.
-	 */
-	if (mw->kind == ROCE_MR_WINDOW_2 ? mw->is_valid || bind->length == 0
-					 : (bind->access & ROCE_ACCESS_ZERO_BASED) != 0)
-		return ROCE_MEM_BAD_ACCESS;
+		return ROCE_MARKED(window_pd, ROCE_MEM_BAD_PD);
+	if (mw->kind == ROCE_MR_WINDOW_2 && mw->is_valid)
+		return ROCE_MARKED(window_not_free, ROCE_MEM_BAD_ACCESS);
+	if (mw->kind == ROCE_MR_WINDOW_2 && bind->length == 0)
+		return ROCE_MARKED(window_empty, ROCE_MEM_BAD_ACCESS);
+	if (mw->kind == ROCE_MR_WINDOW_1 && (bind->access & ROCE_ACCESS_ZERO_BASED))
+		return ROCE_MARKED(window_zero_based, ROCE_MEM_BAD_ACCESS);
 	if (bind->length) {
 		verdict = find_region(tab, pd, bind, &mr);
 		if (verdict != ROCE_MEM_OK)

@@ -116,11 +116,11 @@ static enum roce_verdict deliver_datagram(struct roce_qp *qp, const struct roce_
 					  const struct roce_opcode_info *info, roce_ns_t now)
 {
 	if (info->transport != ROCE_OPCODE_TRANSPORT_UD)
-		return ROCE_RX_WRONG_TRANSPORT;
+		return ROCE_MARKED(dispatch_datagram_transport, ROCE_RX_WRONG_TRANSPORT);
 	if (!accepts_requests(qp))
-		return ROCE_RX_WRONG_STATE;
+		return ROCE_MARKED(dispatch_datagram_state, ROCE_RX_WRONG_STATE);
 	if (!is_pkey_match(pkt->hdr.pkey, PKEY_DEFAULT))
-		return ROCE_RX_BAD_PKEY;
+		return ROCE_MARKED(dispatch_datagram_pkey, ROCE_RX_BAD_PKEY);
 	return roce_ud_rx(qp, pkt, info, now);
 }
 
@@ -137,6 +137,8 @@ static enum roce_verdict deliver_to_group(struct roce_transport *t, const struct
 		if (roce_gid_is_equal(&m->mgid, pkt->dst))
 			verdict = deliver_datagram(m->qp, pkt, info, now);
 	}
+	if (verdict == ROCE_RX_NO_GROUP)
+		ROCE_MARK(dispatch_no_group);
 	return verdict;
 }
 

@@ -65,11 +65,11 @@ static enum roce_post_result check_send(const struct roce_qp *qp, const struct r
 	     length > qp->sq.max_inline))
 		return ROCE_MARKED(post_send_inline, ROCE_POST_BAD_INLINE);
 	if (qp->cfg.type == ROCE_QP_UD && !wr->path)
-		return ROCE_POST_BAD_PATH;
+		return ROCE_MARKED(post_send_path, ROCE_POST_BAD_PATH);
 	if (wr->opcode == ROCE_WR_BIND_MW && !wr->bind)
-		return ROCE_POST_BAD_OPCODE;
+		return ROCE_MARKED(post_send_bind, ROCE_POST_BAD_OPCODE);
 	if (wr->opcode == ROCE_WR_ATOMIC_WRITE && length != 8)
-		return ROCE_POST_BAD_LENGTH;
+		return ROCE_MARKED(post_send_atomic_write, ROCE_POST_BAD_LENGTH);
 	if (length > MESSAGE_BYTES_MAX || (is_atomic && length < 8))
 		return ROCE_MARKED(post_send_length, ROCE_POST_BAD_LENGTH);
 	if (roce_send_queue_is_full(&qp->sq))

@@ -50,6 +50,7 @@ static void leave_lists(struct roce_qp *qp)
 void roce_qp_fini(struct roce_qp *qp)
 {
 	leave_lists(qp);
+	roce_mem_unbind_all(&qp->t->keys, qp);
 	*table_entry(qp->t, qp->cfg.qpn) = NULL;
 	qp->t->qp_count--;
 }
@@ -158,9 +159,15 @@ void roce_qp_complete_send(struct roce_qp *qp, enum roce_wc_status status, roce_
 
 void roce_qp_complete_local(struct roce_qp *qp, roce_ns_t now)
 {
-	while (qp->sq.completed != qp->sq.next && qp->attr.state != ROCE_QP_ERR &&
-	       roce_send_queue_at(&qp->sq, qp->sq.completed)->is_done)
+	while (qp->sq.completed != qp->sq.posted && qp->attr.state != ROCE_QP_ERR &&
+	       roce_send_queue_at(&qp->sq, qp->sq.completed)->is_done) {
+		/* Sending has gone back and has not come by here again yet: nothing to do here. */
+		if (qp->sq.next == qp->sq.completed) {
+			ROCE_MARK(qp_local_behind);
+			qp->sq.next++;
+		}
 		roce_qp_complete_send(qp, ROCE_WC_SUCCESS, now);
+	}
 }
 
 void roce_qp_complete_recv(struct roce_qp *qp, const struct roce_cqe *cqe, bool is_solicited)
@@ -212,13 +219,16 @@ static void enter_error(struct roce_qp *qp, roce_ns_t now)
 	qp->resp.open = ROCE_RESP_OPEN_NONE;
 	leave_lists(qp);
 	flush(qp, now);
-	if (qp->cfg.srq)
+	if (qp->cfg.srq) {
+		ROCE_MARK(qp_last_wqe_reached);
 		roce_qp_event(qp, ROCE_EVENT_QP_LAST_WQE_REACHED);
+	}
 }
 
 /* A send of an unreliable QP failed: sending stops until the program brings it back to RTS. */
 static void enter_sqe(struct roce_qp *qp, roce_ns_t now)
 {
+	ROCE_MARK(qp_sqe);
 	qp->attr.state = ROCE_QP_SQE;
 	flush_sends(qp, now);
 }

@@ -7,6 +7,7 @@
 #include "transport/roles.h"
 
 #include "base/assert.h"
+#include "base/marks.h"
 #include "wq/sge.h"
 
 bool roce_recv_is_available(const struct roce_qp *qp)
@@ -54,7 +55,7 @@ enum roce_wc_status roce_recv_place(struct roce_qp *qp, uint64_t offset, const u
 	struct roce_sge_cursor c;
 
 	if (offset + length > wqe->length)
-		return ROCE_WC_LOC_LEN_ERR;
+		return ROCE_MARKED(recv_too_small, ROCE_WC_LOC_LEN_ERR);
 	c = roce_sge_seek(wqe->sge, wqe->sge_count, offset);
 	while (length) {
 		const struct roce_sge *sge = &wqe->sge[c.index];
@@ -66,10 +67,10 @@ enum roce_wc_status roce_recv_place(struct roce_qp *qp, uint64_t offset, const u
 		if (part && roce_mem_check_local(&t->keys, recv_pd(qp), (roce_key_t){sge->lkey},
 						 sge->addr + c.skip, part, ROCE_ACCESS_LOCAL_WRITE,
 						 &ptr) != ROCE_MEM_OK)
-			return ROCE_WC_LOC_PROT_ERR;
+			return ROCE_MARKED(recv_key, ROCE_WC_LOC_PROT_ERR);
 		if (part && data) {
 			if (t->cfg.mem_ops->copy(t->cfg.ctx, (void *)(uintptr_t)ptr, data, part))
-				return ROCE_WC_LOC_PROT_ERR;
+				return ROCE_MARKED(recv_fault, ROCE_WC_LOC_PROT_ERR);
 			data += part;
 		}
 		length -= part;

@@ -151,6 +151,7 @@ static bool start_wqe(struct roce_qp *qp, struct roce_send_wqe *wqe)
 		wqe->status = ROCE_WC_LOC_PROT_ERR;
 	} else if (qp->cfg.type == ROCE_QP_UD &&
 		   wqe->length > 1u << roce_segment_shift(qp->cfg.port_mtu)) {
+		ROCE_MARK(requester_datagram_length);
 		wqe->status = ROCE_WC_LOC_LEN_ERR;
 	} else if (roce_wr_is_read_or_atomic(wqe->opcode) && qp->attr.max_rd_atomic == 0) {
 		ROCE_MARK(requester_no_reads);
@@ -253,7 +254,9 @@ static enum step send_datagram(struct roce_qp *qp, struct roce_send_wqe *wqe,
 	pkt->hdr.pkey = wqe->path.pkey;
 	pkt->hdr.dest_qpn = (roce_qpn_t){wqe->remote_qpn};
 	pkt->hdr.src_qpn = qp->cfg.qpn;
-	pkt->hdr.qkey = wqe->remote_qkey & QKEY_PRIVILEGED ? qp->attr.qkey : wqe->remote_qkey;
+	pkt->hdr.qkey = wqe->remote_qkey & QKEY_PRIVILEGED
+				? ROCE_MARKED(requester_privileged_qkey, qp->attr.qkey)
+				: wqe->remote_qkey;
 	pkt->hdr.solicited = (wqe->flags & ROCE_SEND_SOLICITED) != 0;
 	attach_payload(wqe, pkt, 0, (uint32_t)wqe->length);
 	advance(qp, wqe, 1, now);
@@ -400,7 +403,6 @@ static enum step send_atomic(struct roce_qp *qp, struct roce_send_wqe *wqe, stru
 	return STEP_SENT;
 }
 
-/* Drained: nothing that was started is left. sq.next tells nothing, it steps back. */
 /* ATOMIC WRITE: 8 bytes that appear at once; answered by an empty READ response. */
 static enum step send_atomic_write(struct roce_qp *qp, struct roce_send_wqe *wqe,
 				   struct roce_tx_pkt *pkt, roce_ns_t now)
@@ -450,6 +452,8 @@ static bool run_local(struct roce_qp *qp, struct roce_send_wqe *wqe, roce_ns_t n
 			return ROCE_MARKED(requester_local_sqd, false);
 		if (wqe->opcode == ROCE_WR_LOCAL_INV && qp->sq.completed != qp->sq.next)
 			return ROCE_MARKED(requester_local_inv_waits, false);
+		if ((wqe->flags & ROCE_SEND_FENCE) && qp->req.rd_outstanding)
+			return ROCE_MARKED(requester_local_fence, false);
 		wqe->first_psn = qp->req.next_psn;
 		wqe->last_psn = roce_psn_add(wqe->first_psn, ROCE_PSN_MASK); /* none */
 		wqe->is_started = true;
@@ -457,8 +461,9 @@ static bool run_local(struct roce_qp *qp, struct roce_send_wqe *wqe, roce_ns_t n
 		wqe->is_done = wqe->status == ROCE_WC_SUCCESS;
 	}
 	if (!wqe->is_done) {
-		if (qp->sq.completed == qp->sq.next)
-			roce_qp_fail_send(qp, (enum roce_wc_status)wqe->status, now);
+		if (qp->sq.completed != qp->sq.next)
+			return ROCE_MARKED(requester_local_failed_waits, false);
+		roce_qp_fail_send(qp, (enum roce_wc_status)wqe->status, now);
 		return false;
 	}
 	qp->sq.next++;
@@ -466,6 +471,7 @@ static bool run_local(struct roce_qp *qp, struct roce_send_wqe *wqe, roce_ns_t n
 	return true;
 }
 
+/* Drained: nothing that was started is left. sq.next tells nothing, it steps back. */
 static void announce_drained(struct roce_qp *qp)
 {
 	if (qp->attr.state != ROCE_QP_SQD || qp->req.is_drain_announced)
@@ -566,6 +572,11 @@ void roce_tx_fault(struct roce_transport *t, const struct roce_tx_pkt *pkt, roce
 
 		if (!wqe->is_started || roce_psn_diff(pkt->hdr.psn, wqe->last_psn) > 0)
 			continue;
+		/* UC and UD: its own WQE has completed, and this one is not to blame. */
+		if (roce_psn_diff(pkt->hdr.psn, wqe->first_psn) < 0) {
+			ROCE_MARK(requester_tx_fault_late);
+			return;
+		}
 		ROCE_MARK(requester_tx_fault);
 		wqe->status = ROCE_WC_LOC_PROT_ERR;
 		roce_requester_restart(qp);

@@ -6,6 +6,7 @@
  */
 #include "transport/roles.h"
 
+#include "base/marks.h"
 #include "wire/grh.h"
 
 #define UDP_HEADER_BYTES 8u
@@ -39,16 +40,16 @@ enum roce_verdict roce_ud_rx(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
 	enum roce_wc_status status;
 
 	if (pkt->hdr.qkey != qp->attr.qkey)
-		return ROCE_RX_BAD_QKEY;
+		return ROCE_MARKED(ud_qkey, ROCE_RX_BAD_QKEY);
 	if (pkt->hdr.pad_count != (-pkt->payload_len & 3))
-		return ROCE_RX_BAD_LENGTH;
+		return ROCE_MARKED(ud_pad, ROCE_RX_BAD_LENGTH);
 	wqe = roce_recv_take(qp);
 	if (!wqe)
-		return ROCE_RX_NO_RECV;
+		return ROCE_MARKED(ud_no_recv, ROCE_RX_NO_RECV);
 	/* The WQE is kept for the next packet: moving an unreliable QP to ERR because of what any
 	 * stranger may send would be a gift to him. */
 	if (ROCE_GRH_BYTES + pkt->payload_len > wqe->length)
-		return ROCE_RX_RECV_TOO_SMALL;
+		return ROCE_MARKED(ud_recv_length, ROCE_RX_RECV_TOO_SMALL);
 	status = place(qp, pkt, info);
 	roce_qp_complete_recv(
 		qp,
@@ -63,8 +64,10 @@ enum roce_verdict roce_ud_rx(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
 		},
 		pkt->hdr.solicited);
 	if (status == ROCE_WC_SUCCESS)
-		return qp->attr.state == ROCE_QP_ERR ? ROCE_RX_CQ_OVERRUN : ROCE_RX_ACCEPTED;
+		return qp->attr.state == ROCE_QP_ERR
+			       ? ROCE_MARKED(ud_cq_overrun, ROCE_RX_CQ_OVERRUN)
+			       : ROCE_RX_ACCEPTED;
 	/* A receive-side completion error: the QP goes to ERR. */
 	roce_qp_error_by_responder(qp, now);
-	return ROCE_RX_RECV_BAD_SGE;
+	return ROCE_MARKED(ud_recv_sge, ROCE_RX_RECV_BAD_SGE);
 }

@@ -5,6 +5,8 @@
  */
 #include "wq/wq.h"
 
+#include "base/marks.h"
+
 #include <string.h>
 
 void roce_srq_init(struct roce_srq *srq, void *storage, uint32_t depth, uint32_t max_sge,
@@ -24,6 +26,7 @@ bool roce_srq_take(struct roce_srq *srq, struct roce_recv_wqe *out)
 	memcpy(out, wqe, sizeof(*wqe) + wqe->sge_count * sizeof(wqe->sge[0]));
 	srq->rq.head++;
 	if (srq->limit && roce_srq_count(srq) < srq->limit) {
+		ROCE_MARK(srq_limit);
 		srq->limit = 0;
 		srq->on_limit(srq);
 	}

@@ -26,6 +26,9 @@ void fixture_start(struct fixture *f, bool is_connected)
 						    ROCE_ACCESS_REMOTE_ATOMIC);
 		f->send_cq[i] = sim_stack_add_cq(s, 64);
 		f->recv_cq[i] = sim_stack_add_cq(s, 64);
+		f->caps.type = f->types[i];
+		if (i == 1 && f->srq_depth)
+			f->caps.srq = f->srq = sim_stack_add_srq(s, f->srq_depth, NULL);
 		qps[i] = &sim_stack_add_qp(s, &f->caps, f->send_cq[i], f->recv_cq[i])->qp;
 	}
 	f->a = qps[0];
@@ -83,7 +86,11 @@ void fixture_recv(struct fixture *f, unsigned int i, uint64_t wr_id, size_t offs
 {
 	struct roce_sge sge = {fixture_va(f, i, offset), length, f->mr[i]->lkey.v};
 
-	assert_int_equal(sim_pair_recv(&f->pair, i, i ? f->b : f->a, wr_id, &sge, 1), ROCE_POST_OK);
+	if (i == 1 && f->srq)
+		assert_true(sim_srq_post(f->srq, wr_id, &sge, 1));
+	else
+		assert_int_equal(sim_pair_recv(&f->pair, i, i ? f->b : f->a, wr_id, &sge, 1),
+				 ROCE_POST_OK);
 }
 
 static bool lose(struct sim_pair *p, unsigned int from, struct roce_link_pkt *pkt)

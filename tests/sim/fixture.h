@@ -22,6 +22,9 @@ struct fixture {
 	struct sim_qp_caps caps;
 	struct roce_transport_config tuning;
 	struct roce_link_config link;
+	uint8_t types[2];   /* enum roce_qp_type of `a` and `b`; 0: RC */
+	uint32_t srq_depth; /* `b` receives from `srq` if not 0 */
+	struct sim_srq *srq;
 	struct roce_qp *a;
 	struct roce_qp *b;
 	struct roce_mr *mr[2];
@@ -32,7 +35,8 @@ struct fixture {
 	uint32_t sent[2];
 };
 
-/* Fills in the defaults; change conn, caps, tuning and link before fixture_start(). */
+/* Fills in the defaults; change conn, caps, tuning, link, types and
+ * srq_depth before fixture_start(). */
 void fixture_init(struct fixture *f);
 /* Builds both hosts and, if `is_connected`, brings both QPs to RTS. */
 void fixture_start(struct fixture *f, bool is_connected);
@@ -48,7 +52,7 @@ struct roce_send_wr fixture_wr(const struct fixture *f, unsigned int i, uint8_t 
 /* Posts it; more flags may be given. */
 void fixture_post(struct fixture *f, unsigned int i, uint8_t opcode, uint64_t wr_id,
 		  uint32_t length, uint8_t flags);
-/* Posts a receive of `length` bytes at `offset` on host `i`. */
+/* Posts a receive of `length` bytes at `offset` on host `i`: of `b` to its SRQ, if it has one. */
 void fixture_recv(struct fixture *f, unsigned int i, uint64_t wr_id, size_t offset,
 		  uint32_t length);
 

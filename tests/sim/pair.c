@@ -34,6 +34,7 @@ static void on_fate(void *ctx, enum roce_link_fate fate, unsigned int from,
 struct sim_conn sim_conn_default(void)
 {
 	return (struct sim_conn){
+		.qkey = 0x11111111,
 		.path_mtu = 3,
 		.psn = {10, 5000},
 		.max_rd_atomic = {4, 4},
@@ -98,6 +99,7 @@ void sim_conn_attr(struct sim_pair *p, unsigned int i, const struct roce_qp *own
 		.retry_cnt = conn->retry_cnt,
 		.rnr_retry = conn->rnr_retry,
 		.access_flags = conn->access_flags,
+		.qkey = conn->qkey,
 		.dest_qpn = other->cfg.qpn.v,
 		.rq_psn = conn->psn[!i],
 		.sq_psn = conn->psn[i],
@@ -111,25 +113,45 @@ void sim_conn_attr(struct sim_pair *p, unsigned int i, const struct roce_qp *own
 	};
 }
 
+uint32_t sim_mask(uint8_t type, uint8_t state)
+{
+	uint32_t mask = state == ROCE_QP_INIT  ? SIM_MASK_INIT
+			: state == ROCE_QP_RTR ? SIM_MASK_RTR
+					       : SIM_MASK_RTS;
+
+	switch ((enum roce_qp_type)type) {
+	case ROCE_QP_RC:
+		return mask;
+	case ROCE_QP_UD:
+		if (state == ROCE_QP_INIT)
+			return ROCE_ATTR_STATE | ROCE_ATTR_PKEY_INDEX | ROCE_ATTR_PORT |
+			       ROCE_ATTR_QKEY;
+		return ROCE_ATTR_STATE | (state == ROCE_QP_RTS ? (uint32_t)ROCE_ATTR_SQ_PSN : 0);
+	case ROCE_QP_UC:
+		if (state == ROCE_QP_RTS)
+			return ROCE_ATTR_STATE | ROCE_ATTR_SQ_PSN;
+		break;
+	case ROCE_QP_XRC_INI:
+		break;
+	case ROCE_QP_XRC_TGT:
+		return state == ROCE_QP_RTS ? ROCE_ATTR_STATE | ROCE_ATTR_TIMEOUT | ROCE_ATTR_SQ_PSN
+					    : mask;
+	}
+	return mask & ~(uint32_t)(ROCE_ATTR_MAX_DEST_RD_ATOMIC | ROCE_ATTR_MIN_RNR_TIMER);
+}
+
 static bool bring_up(struct sim_pair *p, unsigned int i, struct roce_qp *own,
 		     const struct roce_qp *other, const struct sim_conn *conn)
 {
-	static const struct {
-		uint8_t state;
-		uint32_t mask;
-	} steps[] = {
-		{ROCE_QP_INIT, SIM_MASK_INIT},
-		{ROCE_QP_RTR, SIM_MASK_RTR},
-		{ROCE_QP_RTS, SIM_MASK_RTS},
-	};
+	const uint8_t states[] = {ROCE_QP_INIT, ROCE_QP_RTR, ROCE_QP_RTS};
 	struct roce_qp_attr attr;
 	uint32_t bad_mask;
 
 	sim_conn_attr(p, i, own, other, conn, &attr);
-	for (size_t k = 0; k < sizeof(steps) / sizeof(steps[0]); k++) {
-		attr.state = steps[k].state;
-		if (roce_qp_modify(own, &attr, steps[k].mask, sim_pair_now(p), &bad_mask) !=
-		    ROCE_MODIFY_OK)
+	for (size_t k = 0; k < sizeof(states); k++) {
+		attr.state = states[k];
+		if (roce_qp_modify(own, &attr, sim_mask(own->cfg.type, states[k]), sim_pair_now(p),
+				   &bad_mask) != ROCE_MODIFY_OK)
 			return false;
 	}
 	return true;

@@ -27,6 +27,7 @@ struct sim_conn {
 	uint8_t retry_cnt;
 	uint8_t rnr_retry;
 	uint32_t access_flags;
+	uint32_t qkey; /* UD */
 };
 
 struct sim_pair {
@@ -70,6 +71,9 @@ void sim_conn_attr(struct sim_pair *p, unsigned int i, const struct roce_qp *own
 #define SIM_MASK_RTS                                                                       \
 	(ROCE_ATTR_STATE | ROCE_ATTR_TIMEOUT | ROCE_ATTR_RETRY_CNT | ROCE_ATTR_RNR_RETRY | \
 	 ROCE_ATTR_SQ_PSN | ROCE_ATTR_MAX_QP_RD_ATOMIC)
+
+/* What a QP type needs for INIT, RTR, RTS. */
+uint32_t sim_mask(uint8_t type, uint8_t state);
 
 /* Brings both ends to RTS; false if a modify was refused. */
 bool sim_pair_connect(struct sim_pair *p, struct roce_qp *a, struct roce_qp *b,

@@ -105,7 +105,19 @@ static void on_async_event(void *ctx, enum roce_async_event event, struct roce_q
 	s->events[s->event_count++] = (struct sim_async){event, qp, cq};
 }
 
-static const struct roce_transport_ops transport_ops = {.async_event = on_async_event};
+static struct roce_srq *find_xrc_srq(void *ctx, const struct roce_qp *qp, uint32_t srqn)
+{
+	struct sim_stack *s = ctx;
+
+	(void)qp;
+	for (uint32_t i = 0; i < s->srq_count; i++)
+		if (s->srqs[i]->number == srqn && s->srqs[i]->srq.cq)
+			return &s->srqs[i]->srq;
+	return NULL;
+}
+
+static const struct roce_transport_ops transport_ops = {.async_event = on_async_event,
+							.find_xrc_srq = find_xrc_srq};
 
 uint32_t sim_stack_event_count(const struct sim_stack *s, enum roce_async_event event)
 {
@@ -172,11 +184,16 @@ void sim_stack_fini(struct sim_stack *s)
 		roce_qp_fini(&s->qps[i]->qp);
 		free(s->qps[i]->sq_storage);
 		free(s->qps[i]->rq_storage);
+		free(s->qps[i]->held_storage);
 		free(s->qps[i]);
 	}
 	for (uint32_t i = 0; i < s->cq_count; i++) {
 		free(s->cqs[i]->ring);
 		free(s->cqs[i]);
+	}
+	for (uint32_t i = 0; i < s->srq_count; i++) {
+		free(s->srqs[i]->storage);
+		free(s->srqs[i]);
 	}
 	free(s->arena);
 }
@@ -225,11 +242,13 @@ struct sim_qp *sim_stack_add_qp(struct sim_stack *s, const struct sim_qp_caps *c
 {
 	struct sim_qp *qp = calloc(1, sizeof(*qp));
 	struct roce_qp_config cfg = {
-		.type = ROCE_QP_RC,
+		.type = caps->type ? caps->type : (uint8_t)ROCE_QP_RC,
 		.sq_sig_all = caps->sq_sig_all,
 		.pd = &s->pd,
 		.send_cq = &send_cq->cq,
 		.recv_cq = &recv_cq->cq,
+		.srq = caps->srq ? &caps->srq->srq : NULL,
+		.port_mtu = caps->port_mtu ? caps->port_mtu : 5,
 		.max_send_wr = caps->send_wr,
 		.max_recv_wr = caps->recv_wr,
 		.max_send_sge = caps->send_sge,
@@ -241,7 +260,9 @@ struct sim_qp *sim_stack_add_qp(struct sim_stack *s, const struct sim_qp_caps *c
 	qp->sq_storage =
 		calloc(1, roce_send_queue_bytes(caps->send_wr, caps->send_sge, caps->inline_bytes));
 	qp->rq_storage = calloc(1, roce_recv_queue_bytes(caps->recv_wr, caps->recv_sge));
-	ROCE_ASSERT(qp->sq_storage && qp->rq_storage);
+	qp->held_storage = calloc(1, roce_recv_queue_bytes(1, SIM_SRQ_SGE));
+	ROCE_ASSERT(qp->sq_storage && qp->rq_storage && qp->held_storage);
+	cfg.held_storage = qp->held_storage;
 	cfg.sq_storage = qp->sq_storage;
 	cfg.rq_storage = qp->rq_storage;
 	cfg.owner = qp;
@@ -250,6 +271,41 @@ struct sim_qp *sim_stack_add_qp(struct sim_stack *s, const struct sim_qp_caps *c
 	} while (!roce_qp_init(&qp->qp, &s->transport, &cfg));
 	s->qps[s->qp_count++] = qp;
 	return qp;
+}
+
+static void on_srq_limit(struct roce_srq *srq)
+{
+	((struct sim_srq *)srq->owner)->limit_count++;
+}
+
+struct sim_srq *sim_stack_add_srq(struct sim_stack *s, uint32_t depth, struct sim_cq *cq)
+{
+	struct sim_srq *srq = calloc(1, sizeof(*srq));
+
+	ROCE_ASSERT(srq && s->srq_count < SIM_SRQS_MAX);
+	srq->storage = calloc(1, roce_recv_queue_bytes(depth, SIM_SRQ_SGE));
+	ROCE_ASSERT(srq->storage);
+	roce_srq_init(&srq->srq, srq->storage, depth, SIM_SRQ_SGE, &s->pd, on_srq_limit, srq);
+	srq->srq.cq = cq ? &cq->cq : NULL;
+	srq->number = 0x51 + s->srq_count;
+	s->srqs[s->srq_count++] = srq;
+	return srq;
+}
+
+void sim_srq_resize(struct sim_srq *srq, uint32_t depth)
+{
+	void *old = srq->storage;
+
+	srq->storage = calloc(1, roce_recv_queue_bytes(depth, SIM_SRQ_SGE));
+	ROCE_ASSERT(srq->storage);
+	roce_srq_resize(&srq->srq, srq->storage, depth);
+	free(old);
+}
+
+bool sim_srq_post(struct sim_srq *srq, uint64_t wr_id, const struct roce_sge *sge,
+		  uint32_t sge_count)
+{
+	return roce_recv_queue_push(&srq->srq.rq, wr_id, sge, sge_count);
 }
 
 struct roce_peer *sim_stack_peer(struct sim_stack *s, const struct roce_gid *dgid, uint8_t slot)

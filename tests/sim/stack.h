@@ -15,12 +15,16 @@
 #define SIM_MRS_MAX    64u
 #define SIM_CQS_MAX    16u
 #define SIM_EVENTS_MAX 64u
+#define SIM_SRQS_MAX   4u
+#define SIM_SRQ_SGE    4u
 
 struct sim_async {
 	enum roce_async_event event;
 	const struct roce_qp *qp;
 	const struct roce_cq *cq;
 };
+
+struct sim_srq;
 
 struct sim_qp_caps {
 	uint32_t send_wr; /* powers of two */
@@ -29,12 +33,24 @@ struct sim_qp_caps {
 	uint32_t recv_sge;
 	uint32_t inline_bytes;
 	bool sq_sig_all;
+	uint8_t type;	     /* enum roce_qp_type; 0: RC */
+	struct sim_srq *srq; /* receives come from here; NULL: own queue */
+	uint8_t port_mtu;    /* UD; 0: 4096 bytes */
+};
+
+/* A shared receive queue; `number` is what an XRC request calls it. */
+struct sim_srq {
+	struct roce_srq srq;
+	void *storage;
+	uint32_t number;
+	uint32_t limit_count; /* limit events */
 };
 
 struct sim_qp {
 	struct roce_qp qp;
 	void *sq_storage;
 	void *rq_storage;
+	void *held_storage;
 };
 
 struct sim_cq {
@@ -66,6 +82,8 @@ struct sim_stack {
 	uint32_t qp_count;
 	struct sim_cq *cqs[SIM_CQS_MAX];
 	uint32_t cq_count;
+	struct sim_srq *srqs[SIM_SRQS_MAX];
+	uint32_t srq_count;
 
 	struct sim_async events[SIM_EVENTS_MAX];
 	uint32_t event_count;
@@ -90,6 +108,14 @@ struct roce_mr *sim_stack_add_mr(struct sim_stack *s, size_t offset, size_t leng
 struct sim_cq *sim_stack_add_cq(struct sim_stack *s, uint32_t depth);
 struct sim_qp *sim_stack_add_qp(struct sim_stack *s, const struct sim_qp_caps *caps,
 				struct sim_cq *send_cq, struct sim_cq *recv_cq);
+
+/* An SRQ for SIM_SRQ_SGE pieces; `cq` for XRC, NULL otherwise. XRC requests find it by number. */
+struct sim_srq *sim_stack_add_srq(struct sim_stack *s, uint32_t depth, struct sim_cq *cq);
+/* Another depth; it must hold what waits. */
+void sim_srq_resize(struct sim_srq *srq, uint32_t depth);
+/* Posts a receive; false when the SRQ is full. */
+bool sim_srq_post(struct sim_srq *srq, uint64_t wr_id, const struct roce_sge *sge,
+		  uint32_t sge_count);
 
 /* The shared entry of a remote receive queue. */
 struct roce_peer *sim_stack_peer(struct sim_stack *s, const struct roce_gid *dgid, uint8_t slot);

@@ -105,7 +105,10 @@ const char *sim_text_wr_opcode(uint8_t opcode)
 		[ROCE_WR_RDMA_READ] = "READ",
 		[ROCE_WR_ATOMIC_CMP_AND_SWP] = "CMP_SWAP",
 		[ROCE_WR_ATOMIC_FETCH_AND_ADD] = "FETCH_ADD",
+		[ROCE_WR_LOCAL_INV] = "LOCAL_INV",
+		[ROCE_WR_BIND_MW] = "BIND_MW",
 		[ROCE_WR_SEND_WITH_INV] = "SEND_WITH_INV",
+		[ROCE_WR_ATOMIC_WRITE] = "ATOMIC_WRITE",
 	};
 
 	return opcode < sizeof(names) / sizeof(names[0]) && names[opcode] ? names[opcode] : "?";
@@ -147,6 +150,12 @@ const char *sim_text_wc_opcode(uint8_t opcode)
 		return "COMP_SWAP";
 	case ROCE_WC_FETCH_ADD:
 		return "FETCH_ADD";
+	case ROCE_WC_BIND_MW:
+		return "BIND_MW";
+	case ROCE_WC_LOCAL_INV:
+		return "LOCAL_INV";
+	case ROCE_WC_ATOMIC_WRITE:
+		return "ATOMIC_WRITE";
 	case ROCE_WC_RECV:
 		return "RECV";
 	case ROCE_WC_RECV_RDMA_WITH_IMM:
