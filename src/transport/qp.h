@@ -96,7 +96,10 @@ struct roce_resp_resource {
 	roce_psn_t next_psn; /* READ: response to send next */
 	roce_key_t rkey;
 	uint64_t va;
-	uint64_t orig; /* atomic: the value that was there */
+	union {
+		const struct roce_pd *pd; /* READ: domain of the key, an XRC request names it */
+		uint64_t orig;		  /* atomic: the value that was there */
+	};
 	uint32_t length;
 	uint32_t msn;
 	bool is_atomic;
@@ -226,7 +229,7 @@ struct roce_send_wr {
 	const struct roce_path *path;
 	uint32_t remote_qpn;
 	uint32_t remote_qkey;
-	uint32_t remote_srqn; /* XRC */
+	uint32_t remote_srqn;		  /* XRC */
 	const struct roce_mem_bind *bind; /* BIND_MW */
 };
 

@@ -294,6 +294,24 @@ static enum step send_unreliable_segment(struct roce_qp *qp, struct roce_send_wq
 	return STEP_SENT;
 }
 
+/* UC and UD: at the device's pace. */
+static enum step send_unreliable(struct roce_qp *qp, struct roce_send_wqe *wqe,
+				 struct roce_tx_pkt *pkt, roce_ns_t now)
+{
+	struct roce_transport *t = qp->t;
+	roce_ns_t next = roce_pace_next(&t->pace, &t->cfg.pace);
+	enum step step;
+
+	if (next > now) {
+		roce_retransmit_pause(qp, next);
+		return STEP_STOP;
+	}
+	step = qp->cfg.type == ROCE_QP_UD ? send_datagram(qp, wqe, pkt, now)
+					  : send_unreliable_segment(qp, wqe, pkt, now);
+	roce_pace_on_send(&t->pace, &t->cfg.pace, pkt->payload.length, now);
+	return step;
+}
+
 /* SEND and WRITE: one packet, charged to the peer's window. */
 static enum step send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe,
 			      struct roce_tx_pkt *pkt, roce_ns_t now)
@@ -491,10 +509,8 @@ static enum step send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_
 		roce_qp_fail_send(qp, (enum roce_wc_status)wqe->status, now);
 		return STEP_STOP;
 	}
-	if (qp->cfg.type == ROCE_QP_UD)
-		return send_datagram(qp, wqe, pkt, now);
-	if (qp->cfg.type == ROCE_QP_UC)
-		return send_unreliable_segment(qp, wqe, pkt, now);
+	if (!roce_qp_is_reliable(qp))
+		return send_unreliable(qp, wqe, pkt, now);
 	switch ((enum roce_wr_opcode)wqe->opcode) {
 	case ROCE_WR_RDMA_READ:
 		return send_read(qp, wqe, pkt, now);

@@ -285,10 +285,13 @@ static enum roce_verdict check_srq(struct request *rq)
 
 	if (qp->cfg.type != ROCE_QP_XRC_TGT || qp->is_held)
 		return ROCE_RX_ACCEPTED;
+	/* The program destroyed the queue under an open SEND: the rest has no place to go to. */
+	if (qp->resp.open == ROCE_RESP_OPEN_SEND)
+		return refuse_invalid(rq, ROCE_MARKED(responder_srq_gone, ROCE_RX_NO_SRQ));
 	srq = ops->find_xrc_srq ? ops->find_xrc_srq(qp->t->cfg.ctx, qp, rq->pkt->hdr.xrc_srqn)
 				: NULL;
 	if (!srq)
-		return refuse_invalid(rq, ROCE_RX_NO_SRQ);
+		return refuse_invalid(rq, ROCE_MARKED(responder_srq_unknown, ROCE_RX_NO_SRQ));
 	qp->srq = srq;
 	return ROCE_RX_ACCEPTED;
 }
@@ -438,6 +441,7 @@ static struct roce_resp_resource *save_resource(struct request *rq, uint32_t pac
 	res->first_psn = res->next_psn = rq->pkt->hdr.psn;
 	res->last_psn = roce_psn_add(res->first_psn, packets - 1);
 	res->rkey = rq->pkt->hdr.rkey;
+	res->pd = roce_qp_pd(rq->qp);
 	res->va = rq->pkt->hdr.va;
 	res->length = rq->pkt->hdr.dma_len;
 	res->msn = rq->qp->resp.msn;
@@ -497,7 +501,8 @@ static enum roce_verdict execute_atomic_write(struct request *rq)
 			rq, ROCE_MARKED(responder_atomic_write_address, ROCE_RX_MISALIGNED_ATOMIC));
 	if (copy(rq->qp, rq->ptr, rq->pkt->payload, rq->pkt->payload_len))
 		return refuse(rq, ROCE_NAK_REMOTE_OPERATIONAL, ROCE_WC_SUCCESS,
-			      ROCE_EVENT_QP_ACCESS_ERR, ROCE_RX_MEMORY_FAULT);
+			      ROCE_EVENT_QP_ACCESS_ERR,
+			      ROCE_MARKED(responder_atomic_write_fault, ROCE_RX_MEMORY_FAULT));
 	res = save_resource(rq, 1);
 	res->length = 0;
 	roce_count(rq->qp->t, ROCE_STAT_RX_WRITE_REQUESTS);
@@ -599,8 +604,8 @@ static enum roce_verdict on_duplicate_read(struct request *rq)
 	if (hdr->va != res->va + skip || hdr->dma_len != res->length - skip)
 		return ROCE_MARKED(responder_read_other_range, ROCE_RX_DUPLICATE_MISMATCH);
 	if (hdr->dma_len &&
-	    roce_mem_check_remote(&qp->t->keys, roce_qp_pd(qp), qp, hdr->rkey, hdr->va,
-				  hdr->dma_len, ROCE_ACCESS_REMOTE_READ, &ptr) != ROCE_MEM_OK)
+	    roce_mem_check_remote(&qp->t->keys, res->pd, qp, hdr->rkey, hdr->va, hdr->dma_len,
+				  ROCE_ACCESS_REMOTE_READ, &ptr) != ROCE_MEM_OK)
 		return ROCE_MARKED(responder_read_again_key, ROCE_RX_DUPLICATE_MISMATCH);
 	res->next_psn = hdr->psn;
 	res->is_restart = true;
@@ -736,9 +741,8 @@ static bool send_read_response(struct roce_qp *qp, struct roce_resp_resource *re
 	enum roce_op op = ROCE_RC_READ_RESPONSE_MIDDLE;
 	uint64_t ptr = 0;
 
-	if (bytes &&
-	    roce_mem_check_remote(&qp->t->keys, roce_qp_pd(qp), qp, res->rkey, res->va + offset,
-				  bytes, ROCE_ACCESS_REMOTE_READ, &ptr) != ROCE_MEM_OK) {
+	if (bytes && roce_mem_check_remote(&qp->t->keys, res->pd, qp, res->rkey, res->va + offset,
+					   bytes, ROCE_ACCESS_REMOTE_READ, &ptr) != ROCE_MEM_OK) {
 		ROCE_MARK(responder_read_region_gone);
 		roce_responder_read_fault(qp, res->next_psn, now);
 		return false;

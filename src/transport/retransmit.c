@@ -129,6 +129,12 @@ void roce_retransmit_on_deadline(struct roce_qp *qp, roce_ns_t now)
 	schedule(qp);
 }
 
+void roce_retransmit_pause(struct roce_qp *qp, roce_ns_t until)
+{
+	qp->req.rnr_deadline = until;
+	schedule(qp);
+}
+
 void roce_retransmit_stop(struct roce_qp *qp)
 {
 	qp->req.ack_deadline = ROCE_NEVER;

@@ -169,6 +169,8 @@ void roce_retransmit_on_progress(struct roce_qp *qp, roce_ns_t now);
 void roce_retransmit_on_sequence_nak(struct roce_qp *qp, roce_ns_t now);
 void roce_retransmit_on_rnr_nak(struct roce_qp *qp, uint8_t timer_code, roce_ns_t now);
 void roce_retransmit_on_deadline(struct roce_qp *qp, roce_ns_t now);
+/* Sends nothing before `until`, then tries again. */
+void roce_retransmit_pause(struct roce_qp *qp, roce_ns_t until);
 void roce_retransmit_stop(struct roce_qp *qp);
 
 #endif

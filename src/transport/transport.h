@@ -17,6 +17,7 @@
 #include "cc/window.h"
 #include "mem/mem.h"
 #include "transport/counter.h"
+#include "transport/pace.h"
 #include "wire/packet.h"
 
 struct roce_qp;
@@ -57,6 +58,7 @@ struct roce_transport_config {
 	uint32_t read_chunk_packets;	/* a READ asks for at most this many packets at once */
 	uint32_t ack_interval_packets;	/* AckReq at least every so many packets */
 	uint32_t burst_packets;		/* packets of one QP before the next QP's turn */
+	struct roce_pace_config pace;	/* of UC and UD packets */
 	roce_ns_t ack_timeout_floor_ns; /* local ACK timeouts are at least this; 0: as asked */
 };
 
@@ -79,6 +81,7 @@ struct roce_transport {
 	struct roce_list groups;       /* multicast attachments */
 	struct roce_list read_waiters; /* QPs that wait for read_inflight to fall */
 	uint32_t read_inflight;
+	struct roce_pace pace;
 	struct roce_timer_heap timers; /* items: storage from the owner, one place for each QP */
 	uint32_t qp_count;
 };

@@ -7,6 +7,7 @@
 #include "verbs/context.h"
 
 #include "verbs/mr_verbs.h"
+#include "verbs/mw_verbs.h"
 #include "verbs/qp_verbs.h"
 #include "verbs/srq_verbs.h"
 
@@ -38,6 +39,7 @@ int roce_context_init(struct roce_context *ctx, struct roce_device *dev, void *o
 	roce_event_source_init(&ctx->port_events, ROCE_EVENT_OF_PORT, owner);
 	roce_list_init(&ctx->qps);
 	roce_list_init(&ctx->mrs);
+	roce_list_init(&ctx->mws);
 	roce_list_init(&ctx->srqs);
 	pthread_mutex_lock(&dev->lock);
 	roce_list_add_tail(&dev->contexts, &ctx->link);
@@ -57,6 +59,8 @@ void roce_context_fini(struct roce_context *ctx)
 		roce_verbs_qp_detach(roce_container_of(pos, struct roce_verbs_qp, link));
 	roce_list_for_each_safe (pos, tmp, &ctx->srqs)
 		roce_verbs_srq_detach(roce_container_of(pos, struct roce_verbs_srq, link));
+	roce_list_for_each_safe (pos, tmp, &ctx->mws)
+		roce_verbs_mw_detach(roce_container_of(pos, struct roce_verbs_mw, link));
 	roce_list_for_each_safe (pos, tmp, &ctx->mrs)
 		roce_verbs_mr_detach(roce_container_of(pos, struct roce_verbs_mr, link));
 	roce_list_remove(&ctx->link);

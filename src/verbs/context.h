@@ -19,6 +19,7 @@ struct roce_context {
 	struct roce_event_source port_events;
 	struct roce_list qps;  /* struct roce_verbs_qp */
 	struct roce_list mrs;  /* struct roce_verbs_mr */
+	struct roce_list mws;  /* struct roce_verbs_mw */
 	struct roce_list srqs; /* struct roce_verbs_srq */
 	uint32_t fork_generation;
 };

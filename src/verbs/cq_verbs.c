@@ -10,7 +10,6 @@
 #include "verbs/refuse.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 static uint32_t round_up_pow2(uint32_t n)
 {
@@ -82,31 +81,31 @@ static int check_depth(const char *call, uint32_t min_depth)
 }
 
 int roce_verbs_cq_init(struct roce_verbs_cq *vcq, struct roce_context *ctx, uint32_t min_depth,
-		       struct roce_comp_channel *channel, void *owner)
+		       struct roce_comp_channel *channel, const struct roce_allocator *allocator,
+		       void *owner)
 {
 	struct roce_device *dev = ctx->dev;
 	int err = check_depth("create_cq", min_depth);
+	struct roce_block storage;
 	uint32_t depth;
-	void *ring;
 
 	if (err)
 		return err;
 	depth = round_up_pow2(min_depth);
-	ring = calloc(1, roce_cq_bytes(depth));
-	if (!ring)
+	if (roce_block_get(&storage, allocator, roce_cq_bytes(depth)))
 		return -ENOMEM;
 	pthread_mutex_lock(&dev->lock);
 	if (dev->cq_count >= ROCE_MAX_CQ) {
 		pthread_mutex_unlock(&dev->lock);
-		free(ring);
+		roce_block_put(&storage);
 		return roce_refuse(ENOMEM, "create_cq: all %u queues are in use", ROCE_MAX_CQ);
 	}
 	dev->cq_count++;
 	if (channel)
 		channel->cq_count++;
 	pthread_mutex_unlock(&dev->lock);
-	*vcq = (struct roce_verbs_cq){.ctx = ctx, .channel = channel};
-	roce_cq_init(&vcq->cq, ring, depth, on_comp_event, vcq);
+	*vcq = (struct roce_verbs_cq){.ctx = ctx, .channel = channel, .storage = storage};
+	roce_cq_init(&vcq->cq, storage.ptr, depth, on_comp_event, vcq);
 	roce_event_source_init(&vcq->comp_events, ROCE_EVENT_OF_CQ, owner);
 	roce_event_source_init(&vcq->async_events, ROCE_EVENT_OF_CQ, owner);
 	return 0;
@@ -133,7 +132,7 @@ int roce_verbs_cq_fini(struct roce_verbs_cq *vcq)
 	if (vcq->channel)
 		vcq->channel->cq_count--;
 	pthread_mutex_unlock(&dev->lock);
-	free(vcq->cq.ring);
+	roce_block_put(&vcq->storage);
 	vcq->cq.ring = NULL;
 	return 0;
 }
@@ -143,6 +142,8 @@ int roce_verbs_cq_resize(struct roce_verbs_cq *vcq, uint32_t min_depth)
 	struct roce_device *dev = vcq->ctx->dev;
 	struct roce_cq *cq = &vcq->cq;
 	int err = check_depth("resize_cq", min_depth);
+	struct roce_block storage;
+	struct roce_block old;
 	struct roce_cqe *ring;
 	uint32_t depth;
 	uint32_t waiting;
@@ -150,23 +151,25 @@ int roce_verbs_cq_resize(struct roce_verbs_cq *vcq, uint32_t min_depth)
 	if (err)
 		return err;
 	depth = round_up_pow2(min_depth);
-	ring = calloc(1, roce_cq_bytes(depth));
-	if (!ring)
+	if (roce_block_get(&storage, &vcq->storage.from, roce_cq_bytes(depth)))
 		return -ENOMEM;
+	ring = storage.ptr;
 	pthread_mutex_lock(&dev->lock);
 	waiting = cq->tail - cq->head;
 	if (waiting > depth) {
 		pthread_mutex_unlock(&dev->lock);
-		free(ring);
+		roce_block_put(&storage);
 		return roce_refuse(EINVAL, "resize_cq: %u completions wait, cqe %u is too few",
 				   waiting, min_depth);
 	}
 	for (uint32_t i = cq->head; i != cq->tail; i++)
 		ring[i & (depth - 1)] = cq->ring[i & (cq->depth - 1)];
-	free(cq->ring);
 	cq->ring = ring;
 	cq->depth = depth;
+	old = vcq->storage;
+	vcq->storage = storage;
 	pthread_mutex_unlock(&dev->lock);
+	roce_block_put(&old);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #ifndef ROCE_VERBS_CQ_VERBS_H
 #define ROCE_VERBS_CQ_VERBS_H
 
+#include "verbs/allocator.h"
 #include "verbs/context.h"
 
 struct roce_comp_channel {
@@ -21,6 +22,7 @@ struct roce_verbs_cq {
 	struct roce_event_source comp_events;
 	struct roce_event_source async_events;
 	uint32_t qp_count; /* send and receive queues that report here */
+	struct roce_block storage;
 };
 
 int roce_comp_channel_init(struct roce_comp_channel *channel, struct roce_context *ctx);
@@ -30,9 +32,10 @@ int roce_comp_channel_fini(struct roce_comp_channel *channel);
 int roce_comp_channel_get(struct roce_comp_channel *channel, struct roce_verbs_cq **out_cq);
 
 /* `min_depth` entries or more; cq.depth tells. -EINVAL: 0 or too many; -ENOMEM. `owner` is the
- * program-side object, found as comp_events.owner. */
+ * program-side object, found as comp_events.owner. `allocator` may be NULL. */
 int roce_verbs_cq_init(struct roce_verbs_cq *vcq, struct roce_context *ctx, uint32_t min_depth,
-		       struct roce_comp_channel *channel, void *owner);
+		       struct roce_comp_channel *channel, const struct roce_allocator *allocator,
+		       void *owner);
 /* -EBUSY while queue pairs use it; waits until its events have been acknowledged. */
 int roce_verbs_cq_fini(struct roce_verbs_cq *vcq);
 /* -EINVAL if what waits in the queue does not fit. */

@@ -75,6 +75,7 @@ struct roce_device {
 
 	/* verbs only */
 	uint32_t mr_count;
+	uint32_t mw_count;
 	uint32_t cq_count;
 	uint32_t srq_count;
 	uint64_t dm_bytes;	   /* device memory given out */

@@ -18,6 +18,7 @@
 #define ROCE_MAX_CQ	      65536u
 #define ROCE_MAX_CQE	      (1u << 22)
 #define ROCE_MAX_MR	      (1u << 20)
+#define ROCE_MAX_MW	      65536u
 #define ROCE_MAX_PD	      65536u
 #define ROCE_MAX_SRQ	      32768u
 #define ROCE_MAX_SRQ_WR	      16384u

@@ -131,18 +131,14 @@ void roce_verbs_mr_detach(struct roce_verbs_mr *vmr)
 
 int roce_verbs_mr_fini(struct roce_verbs_mr *vmr)
 {
-	pthread_mutex_t *lock = &vmr->ctx->dev->lock;
 	uint32_t windows;
 
-	pthread_mutex_lock(lock);
+	pthread_mutex_lock(&vmr->ctx->dev->lock);
 	windows = vmr->mr.window_count;
-	if (windows == 0)
+	if (!windows)
 		roce_verbs_mr_detach(vmr);
-	pthread_mutex_unlock(lock);
-	if (windows)
-		return roce_refuse(EBUSY, "dereg_mr: %u memory windows are bound to the region",
-				   windows);
-	return 0;
+	pthread_mutex_unlock(&vmr->ctx->dev->lock);
+	return windows ? roce_refuse(EBUSY, "dereg_mr: %u windows are bound to it", windows) : 0;
 }
 
 int roce_verbs_mr_change(struct roce_verbs_mr *vmr, const struct roce_mr_change *change)
@@ -158,6 +154,10 @@ int roce_verbs_mr_change(struct roce_verbs_mr *vmr, const struct roce_mr_change 
 	if (err)
 		return err;
 	pthread_mutex_lock(&dev->lock);
+	if (vmr->mr.window_count) {
+		pthread_mutex_unlock(&dev->lock);
+		return roce_refuse(EBUSY, "rereg_mr: windows are bound to it");
+	}
 	if (change->pd) {
 		vmr->mr.pd->use_count--;
 		vmr->mr.pd = change->pd;

@@ -32,10 +32,3 @@ void roce_pd_hold(struct roce_context *ctx, struct roce_pd *pd)
 	pd->use_count++;
 	pthread_mutex_unlock(&ctx->dev->lock);
 }
-
-void roce_pd_drop(struct roce_context *ctx, struct roce_pd *pd)
-{
-	pthread_mutex_lock(&ctx->dev->lock);
-	pd->use_count--;
-	pthread_mutex_unlock(&ctx->dev->lock);
-}

@@ -9,9 +9,8 @@
 #include "verbs/context.h"
 
 void roce_pd_init(struct roce_pd *pd, uint32_t handle);
-/* One more, or one less, object uses it. */
+/* One more object uses it. */
 void roce_pd_hold(struct roce_context *ctx, struct roce_pd *pd);
-void roce_pd_drop(struct roce_context *ctx, struct roce_pd *pd);
 /* -EBUSY while objects use it. */
 int roce_pd_fini(struct roce_context *ctx, struct roce_pd *pd);
 

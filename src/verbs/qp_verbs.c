@@ -12,6 +12,8 @@
 
 #include <errno.h>
 
+#define ATOMIC_BYTES 8u
+
 static uint32_t round_up_pow2(uint32_t n)
 {
 	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
@@ -90,6 +92,9 @@ static void grant(struct roce_qp_config *cfg, const struct roce_qp_request *req)
 	cfg->max_send_sge = send->max_send_sge ? send->max_send_sge : 1;
 	cfg->max_recv_sge = recv->max_recv_sge ? recv->max_recv_sge : 1;
 	cfg->max_inline = send->max_inline;
+	/* The 8 bytes of an ATOMIC WRITE are inline whoever asked for it. */
+	if (req->type != ROCE_QP_UD && cfg->max_inline < ATOMIC_BYTES)
+		cfg->max_inline = ATOMIC_BYTES;
 }
 
 static size_t round_up_16(size_t n)

@@ -58,7 +58,7 @@ static int set_up(void **state)
 	assert_int_equal(roce_comp_channel_init(&f->channel, &f->ctx), 0);
 	fcntl(f->channel.events.fd, F_SETFL, O_NONBLOCK);
 	fcntl(f->ctx.async.fd, F_SETFL, O_NONBLOCK);
-	assert_int_equal(roce_verbs_cq_init(&f->cq, &f->ctx, 64, &f->channel, f), 0);
+	assert_int_equal(roce_verbs_cq_init(&f->cq, &f->ctx, 64, &f->channel, NULL, f), 0);
 	f->mem = calloc(2, BYTES);
 	assert_int_equal(roce_verbs_mr_init(&f->mr, &f->ctx, &f->pd, (uintptr_t)f->mem, 2 * BYTES,
 					    (uintptr_t)f->mem, ALL_ACCESS),
@@ -488,7 +488,7 @@ static void cq__overrun_is_told_and_final(void **state)
 	struct roce_cqe cqe;
 	uint32_t type;
 
-	assert_int_equal(roce_verbs_cq_init(&small, &f->ctx, 2, NULL, f), 0);
+	assert_int_equal(roce_verbs_cq_init(&small, &f->ctx, 2, NULL, NULL, f), 0);
 	req.send_cq = &small;
 	req.recv_cq = &small;
 	assert_int_equal(roce_verbs_qp_init(&qp, &f->ctx, &req), 0);

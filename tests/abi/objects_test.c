@@ -238,15 +238,19 @@ static void qp_ex__builds_and_aborts(void **state)
 	}
 	assert_int_equal(ibv_wr_complete(ex), ENOMEM);
 	ibv_wr_start(ex);
-	ibv_wr_local_inv(ex, 1);
+	ibv_wr_send_tso(ex, p->lo.mem, 0, 0);
 	assert_int_equal(ibv_wr_complete(ex), EOPNOTSUPP);
 	assert_int_equal(ibv_poll_cq(p->lo.cq, 1, &wc), 0);
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 
-	attr.send_ops_flags = IBV_QP_EX_WITH_BIND_MW;
+	attr.send_ops_flags = IBV_QP_EX_WITH_TSO;
 	assert_null(ibv_create_qp_ex(p->lo.context, &attr));
 	assert_int_equal(errno, EOPNOTSUPP);
-	attr.comp_mask |= IBV_QP_INIT_ATTR_XRCD;
+	attr.qp_type = IBV_QPT_UD; /* which cannot write */
+	attr.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE;
+	assert_null(ibv_create_qp_ex(p->lo.context, &attr));
+	assert_int_equal(errno, EOPNOTSUPP);
+	attr.comp_mask |= IBV_QP_INIT_ATTR_RX_HASH;
 	assert_null(ibv_create_qp_ex(p->lo.context, &attr));
 }
 

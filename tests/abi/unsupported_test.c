@@ -47,19 +47,12 @@ static void tag_matching(void **state)
 	GIVES_ERRNO(ibv_post_srq_ops(&none, &op, &bad_op));
 }
 
-static void windows_and_foreign_memory(void **state)
+static void foreign_memory(void **state)
 {
 	struct lo_device *lo = *state;
-	struct ibv_mw mw = {.context = lo->context, .pd = lo->pd, .type = IBV_MW_TYPE_1};
-	struct ibv_mw_bind bind = {.bind_info = {.mr = lo->mr}};
-	struct ibv_qp *qp = lo_make_qp(lo);
 
-	GIVES_NULL(ibv_alloc_mw(lo->pd, IBV_MW_TYPE_1));
-	GIVES_ERRNO(ibv_bind_mw(qp, &mw, &bind));
-	GIVES_ERRNO(ibv_dealloc_mw(&mw));
 	GIVES_NULL(ibv_alloc_null_mr(lo->pd));
 	GIVES_NULL(ibv_reg_dmabuf_mr(lo->pd, 0, 64, 0, 0, 0));
-	assert_int_equal(ibv_destroy_qp(qp), 0);
 }
 
 static void queues(void **state)
@@ -115,20 +108,13 @@ static void flows_counters(void **state)
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 }
 
-static void imports_and_links(void **state)
+static void link_addresses(void **state)
 {
 	struct lo_device *lo = *state;
 	struct ibv_ah_attr ah_attr = lo_ah_attr(lo);
 	uint8_t mac[ETHERNET_LL_SIZE];
 	uint16_t vid;
 
-	GIVES_NULL(ibv_import_device(lo->context->cmd_fd));
-	GIVES_NULL(ibv_import_pd(lo->context, lo->pd->handle));
-	GIVES_NULL(ibv_import_mr(lo->pd, lo->mr->handle));
-	GIVES_NULL(ibv_import_dm(lo->context, 1));
-	ibv_unimport_pd(lo->pd);
-	ibv_unimport_mr(lo->mr);
-	ibv_unimport_dm(NULL);
 	GIVES_ERRNO(ibv_resolve_eth_l2_from_gid(lo->context, &ah_attr, mac, &vid));
 }
 
@@ -143,12 +129,9 @@ static void fork_is_no_matter(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tag_matching),
-		cmocka_unit_test(windows_and_foreign_memory),
-		cmocka_unit_test(queues),
-		cmocka_unit_test(flows_counters),
-		cmocka_unit_test(imports_and_links),
-		cmocka_unit_test(fork_is_no_matter),
+		cmocka_unit_test(tag_matching),	  cmocka_unit_test(foreign_memory),
+		cmocka_unit_test(queues),	  cmocka_unit_test(flows_counters),
+		cmocka_unit_test(link_addresses), cmocka_unit_test(fork_is_no_matter),
 	};
 
 	lo_enter_namespace();

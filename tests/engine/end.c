@@ -62,7 +62,7 @@ static void create_objects(struct end *e)
 	roce_pd_init(&e->pd, 1);
 	check(roce_comp_channel_init(&e->channel, &e->ctx), "completion channel");
 	check(roce_verbs_cq_init(&e->cq, &e->ctx, 2 * e->cfg.depth,
-				 e->cfg.has_events ? &e->channel : NULL, e),
+				 e->cfg.has_events ? &e->channel : NULL, NULL, e),
 	      "completion queue");
 	check(roce_verbs_mr_init(&e->mr, &e->ctx, &e->pd, (uint64_t)(uintptr_t)memory,
 				 e->cfg.buffer_bytes, (uint64_t)(uintptr_t)memory, ACCESS_ALL),

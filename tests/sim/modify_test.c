@@ -10,6 +10,7 @@
 
 #define PKEY   ROCE_ATTR_PKEY_INDEX
 #define PORT   ROCE_ATTR_PORT
+#define QKEY   ROCE_ATTR_QKEY
 #define ACC    ROCE_ATTR_ACCESS_FLAGS
 #define AV     ROCE_ATTR_AV
 #define MTU    ROCE_ATTR_PATH_MTU
@@ -29,8 +30,9 @@
 
 #define STATES 7u
 
-/* RC only: a state pair that is not here is refused. Leaving for RESET or ERR needs nothing. */
+/* A state pair that is not here for a type is refused. Leaving for RESET or ERR needs nothing. */
 struct row {
+	const char *types; /* one letter each: RC, UC, UD (D), XRC initiator and target */
 	uint8_t from;
 	uint8_t to;
 	uint32_t required;
@@ -38,53 +40,65 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{ROCE_QP_RESET, ROCE_QP_INIT, PKEY | PORT | ACC, 0},
-	{ROCE_QP_INIT, ROCE_QP_INIT, 0, PKEY | PORT | ACC},
-	{ROCE_QP_INIT, ROCE_QP_RTR, AV | MTU | DQPN | RQPSN | MDRA | RNRT, ALT | ACC | PKEY},
-	{ROCE_QP_RTR, ROCE_QP_RTS, TO | RTRY | RNRR | SQPSN | MRA, CUR | ALT | ACC | RNRT | MIG},
-	{ROCE_QP_RTS, ROCE_QP_RTS, 0, CUR | ACC | ALT | MIG | RNRT},
-	{ROCE_QP_RTS, ROCE_QP_SQD, 0, SQDN},
-	{ROCE_QP_SQD, ROCE_QP_RTS, 0, CUR | ALT | ACC | RNRT | MIG},
-	{ROCE_QP_SQD, ROCE_QP_SQD, 0,
+	{"RUIT", ROCE_QP_RESET, ROCE_QP_INIT, PKEY | PORT | ACC, 0},
+	{"D", ROCE_QP_RESET, ROCE_QP_INIT, PKEY | PORT | QKEY, 0},
+	{"RUIT", ROCE_QP_INIT, ROCE_QP_INIT, 0, PKEY | PORT | ACC},
+	{"D", ROCE_QP_INIT, ROCE_QP_INIT, 0, PKEY | PORT | QKEY},
+	{"RT", ROCE_QP_INIT, ROCE_QP_RTR, AV | MTU | DQPN | RQPSN | MDRA | RNRT, ALT | ACC | PKEY},
+	{"UI", ROCE_QP_INIT, ROCE_QP_RTR, AV | MTU | DQPN | RQPSN, ALT | ACC | PKEY},
+	{"D", ROCE_QP_INIT, ROCE_QP_RTR, 0, PKEY | QKEY},
+	{"R", ROCE_QP_RTR, ROCE_QP_RTS, TO | RTRY | RNRR | SQPSN | MRA,
+	 CUR | ALT | ACC | RNRT | MIG},
+	{"I", ROCE_QP_RTR, ROCE_QP_RTS, TO | RTRY | RNRR | SQPSN | MRA, CUR | ALT | ACC | MIG},
+	{"T", ROCE_QP_RTR, ROCE_QP_RTS, TO | SQPSN, CUR | ALT | ACC | RNRT | MIG},
+	{"U", ROCE_QP_RTR, ROCE_QP_RTS, SQPSN, CUR | ALT | ACC | MIG},
+	{"D", ROCE_QP_RTR, ROCE_QP_RTS, SQPSN, CUR | QKEY},
+	{"RT", ROCE_QP_RTS, ROCE_QP_RTS, 0, CUR | ACC | ALT | MIG | RNRT},
+	{"UI", ROCE_QP_RTS, ROCE_QP_RTS, 0, CUR | ACC | ALT | MIG},
+	{"D", ROCE_QP_RTS, ROCE_QP_RTS, 0, CUR | QKEY},
+	{"RUDIT", ROCE_QP_RTS, ROCE_QP_SQD, 0, SQDN},
+	{"RT", ROCE_QP_SQD, ROCE_QP_RTS, 0, CUR | ALT | ACC | RNRT | MIG},
+	{"UI", ROCE_QP_SQD, ROCE_QP_RTS, 0, CUR | ALT | ACC | MIG},
+	{"D", ROCE_QP_SQD, ROCE_QP_RTS, 0, CUR | QKEY},
+	{"R", ROCE_QP_SQD, ROCE_QP_SQD, 0,
 	 PORT | AV | TO | RTRY | RNRR | MRA | MDRA | ALT | ACC | PKEY | RNRT | MIG},
-	{ROCE_QP_RESET, ROCE_QP_RESET, 0, 0},
-	{ROCE_QP_INIT, ROCE_QP_RESET, 0, 0},
-	{ROCE_QP_RTR, ROCE_QP_RESET, 0, 0},
-	{ROCE_QP_RTS, ROCE_QP_RESET, 0, 0},
-	{ROCE_QP_SQD, ROCE_QP_RESET, 0, 0},
-	{ROCE_QP_SQE, ROCE_QP_RESET, 0, 0},
-	{ROCE_QP_ERR, ROCE_QP_RESET, 0, 0},
-	{ROCE_QP_INIT, ROCE_QP_ERR, 0, 0},
-	{ROCE_QP_RTR, ROCE_QP_ERR, 0, 0},
-	{ROCE_QP_RTS, ROCE_QP_ERR, 0, 0},
-	{ROCE_QP_SQD, ROCE_QP_ERR, 0, 0},
-	{ROCE_QP_SQE, ROCE_QP_ERR, 0, 0},
-	{ROCE_QP_ERR, ROCE_QP_ERR, 0, 0},
+	{"I", ROCE_QP_SQD, ROCE_QP_SQD, 0,
+	 PORT | AV | TO | RTRY | RNRR | MRA | ALT | ACC | PKEY | MIG},
+	{"T", ROCE_QP_SQD, ROCE_QP_SQD, 0, PORT | AV | TO | MDRA | ALT | ACC | PKEY | RNRT | MIG},
+	{"U", ROCE_QP_SQD, ROCE_QP_SQD, 0, AV | ALT | ACC | PKEY | MIG},
+	{"D", ROCE_QP_SQD, ROCE_QP_SQD, 0, PKEY | QKEY},
+	{"U", ROCE_QP_SQE, ROCE_QP_RTS, 0, CUR | ACC},
+	{"D", ROCE_QP_SQE, ROCE_QP_RTS, 0, CUR | QKEY},
+	{"RUDIT", ROCE_QP_RESET, ROCE_QP_RESET, 0, 0},
+	{"RUDIT", ROCE_QP_INIT, ROCE_QP_RESET, 0, 0},
+	{"RUDIT", ROCE_QP_RTR, ROCE_QP_RESET, 0, 0},
+	{"RUDIT", ROCE_QP_RTS, ROCE_QP_RESET, 0, 0},
+	{"RUDIT", ROCE_QP_SQD, ROCE_QP_RESET, 0, 0},
+	{"RUDIT", ROCE_QP_SQE, ROCE_QP_RESET, 0, 0},
+	{"RUDIT", ROCE_QP_ERR, ROCE_QP_RESET, 0, 0},
+	{"RUDIT", ROCE_QP_INIT, ROCE_QP_ERR, 0, 0},
+	{"RUDIT", ROCE_QP_RTR, ROCE_QP_ERR, 0, 0},
+	{"RUDIT", ROCE_QP_RTS, ROCE_QP_ERR, 0, 0},
+	{"RUDIT", ROCE_QP_SQD, ROCE_QP_ERR, 0, 0},
+	{"RUDIT", ROCE_QP_SQE, ROCE_QP_ERR, 0, 0},
+	{"RUDIT", ROCE_QP_ERR, ROCE_QP_ERR, 0, 0},
 };
 
-/* Bits of enum ibv_qp_attr_mask but STATE, those of no row of RC included. */
+static const struct {
+	char letter;
+	enum roce_qp_type type;
+} types[] = {
+	{'R', ROCE_QP_RC},	{'U', ROCE_QP_UC},	{'D', ROCE_QP_UD},
+	{'I', ROCE_QP_XRC_INI}, {'T', ROCE_QP_XRC_TGT},
+};
+
+static char type = 'R'; /* of the QP under test */
+
+/* Bits of enum ibv_qp_attr_mask but STATE, those of no row included. */
 static const uint32_t all_bits[] = {
-	CUR,
-	SQDN,
-	ACC,
-	PKEY,
-	PORT,
-	ROCE_ATTR_QKEY,
-	AV,
-	MTU,
-	TO,
-	RTRY,
-	RNRR,
-	RQPSN,
-	MRA,
-	ALT,
-	RNRT,
-	SQPSN,
-	MDRA,
-	MIG,
-	ROCE_ATTR_CAP,
-	DQPN,
-	ROCE_ATTR_RATE_LIMIT,
+	CUR,  SQDN,  ACC,  PKEY, PORT,		QKEY, AV,
+	MTU,  TO,    RTRY, RNRR, RQPSN,		MRA,  ALT,
+	RNRT, SQPSN, MDRA, MIG,	 ROCE_ATTR_CAP, DQPN, ROCE_ATTR_RATE_LIMIT,
 };
 
 static struct fixture f;
@@ -92,7 +106,7 @@ static struct fixture f;
 static const struct row *row_of(uint8_t from, uint8_t to)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].from == from && rows[i].to == to)
+		if (rows[i].from == from && rows[i].to == to && strchr(rows[i].types, type))
 			return &rows[i];
 	return NULL;
 }
@@ -110,27 +124,23 @@ static struct roce_qp_attr good_attr(uint8_t from, uint8_t to)
 /* A fresh QP in `from`: what the way there sets is set. */
 static void start_in(uint8_t from)
 {
-	static const struct {
-		uint8_t state;
-		uint32_t mask;
-	} way[] = {
-		{ROCE_QP_INIT, PKEY | PORT | ACC},
-		{ROCE_QP_RTR, AV | MTU | DQPN | RQPSN | MDRA | RNRT},
-		{ROCE_QP_RTS, TO | RTRY | RNRR | SQPSN | MRA},
-		{ROCE_QP_SQD, 0},
-	};
+	static const uint8_t way[] = {ROCE_QP_INIT, ROCE_QP_RTR, ROCE_QP_RTS, ROCE_QP_SQD};
 	uint32_t bad;
 
 	fixture_init(&f);
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (types[i].letter == type)
+			f.types[0] = (uint8_t)types[i].type;
 	fixture_start(&f, false);
 	if (from == ROCE_QP_RESET)
 		return;
-	for (size_t i = 0; i < sizeof(way) / sizeof(way[0]); i++) {
-		struct roce_qp_attr attr = good_attr(0, way[i].state);
+	for (size_t i = 0; i < sizeof(way); i++) {
+		struct roce_qp_attr attr = good_attr(0, way[i]);
+		uint32_t mask = row_of(i ? way[i - 1] : (uint8_t)ROCE_QP_RESET, way[i])->required;
 
-		assert_int_equal(roce_qp_modify(f.a, &attr, way[i].mask | ROCE_ATTR_STATE, 0, &bad),
+		assert_int_equal(roce_qp_modify(f.a, &attr, mask | ROCE_ATTR_STATE, 0, &bad),
 				 ROCE_MODIFY_OK);
-		if (way[i].state == from)
+		if (way[i] == from)
 			return;
 	}
 	/* SQE and ERR are not entered by asking, or by asking from anywhere */
@@ -151,8 +161,8 @@ static void check(uint8_t from, uint8_t to, uint32_t mask, enum roce_modify_resu
 	before = *f.a;
 	result = roce_qp_modify(f.a, &attr, mask | ROCE_ATTR_STATE, 0, &bad);
 	if (result != expected || bad != expected_bad)
-		fail_msg("%u -> %u mask 0x%x: result %d not %d, bad 0x%x not 0x%x", from, to, mask,
-			 result, expected, bad, expected_bad);
+		fail_msg("%c %u -> %u mask 0x%x: result %d not %d, bad 0x%x not 0x%x", type, from,
+			 to, mask, result, expected, bad, expected_bad);
 	if (expected == ROCE_MODIFY_OK)
 		assert_int_equal(f.a->attr.state, to);
 	else
@@ -160,9 +170,8 @@ static void check(uint8_t from, uint8_t to, uint32_t mask, enum roce_modify_resu
 	fixture_stop(&f);
 }
 
-static void modify__every_transition_and_attribute(void **state)
+static void check_every_transition(void)
 {
-	(void)state;
 	for (uint8_t from = 0; from < STATES; from++) {
 		for (uint8_t to = 0; to < STATES; to++) {
 			const struct row *row = row_of(from, to);
@@ -188,6 +197,16 @@ static void modify__every_transition_and_attribute(void **state)
 		}
 	}
 	check(ROCE_QP_RTS, STATES, 0, ROCE_MODIFY_BAD_TRANSITION, ROCE_ATTR_STATE);
+}
+
+static void modify__every_transition_and_attribute(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		type = types[i].letter;
+		check_every_transition();
+	}
+	type = 'R';
 }
 
 /* Without STATE the QP stays where it is, by the same table. */

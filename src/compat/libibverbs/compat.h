@@ -13,6 +13,7 @@
 #include "verbs/av.h"
 #include "verbs/cq_verbs.h"
 #include "verbs/mr_verbs.h"
+#include "verbs/mw_verbs.h"
 #include "verbs/pd.h"
 #include "verbs/qp_verbs.h"
 #include "verbs/srq_verbs.h"
@@ -40,6 +41,7 @@ struct compat_context {
 	struct verbs_context vctx;
 	struct roce_context ctx;
 	struct roce_engine *engine;
+	struct roce_list link; /* of all contexts: import.c */
 };
 
 struct compat_td {
@@ -51,8 +53,12 @@ struct compat_pd {
 	struct ibv_pd pd;
 	struct roce_pd rpd; /* of a parent domain: only counts what was made in it */
 
+	struct roce_list link; /* of all domains: import.c */
+
+	struct compat_pd *base; /* of a parent domain, or of one that was imported */
+	bool is_unimported;	/* goes with the last object that was made in it */
+
 	/* Parent domains only. */
-	struct compat_pd *base;
 	struct compat_td *td;
 	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size, size_t alignment,
 		       uint64_t resource_type);
@@ -65,13 +71,19 @@ struct compat_dm {
 	struct ibv_dm dm;
 	uint8_t *bytes;
 	size_t length;
-	uint32_t use_count; /* regions; device lock */
+	uint32_t use_count;    /* regions; device lock */
+	struct roce_list link; /* of all device memory: import.c */
 };
 
 struct compat_mr {
 	struct ibv_mr mr;
 	struct roce_verbs_mr vmr;
 	struct compat_dm *dm; /* the device memory it lies in, or NULL */
+};
+
+struct compat_mw {
+	struct ibv_mw mw;
+	struct roce_verbs_mw vmw;
 };
 
 struct compat_channel {
@@ -83,6 +95,7 @@ struct compat_cq {
 	struct ibv_cq_ex ex;
 	struct roce_verbs_cq vcq;
 	struct roce_cqe current; /* of start_poll and next_poll */
+	struct ibv_pd *parent;	 /* the parent domain it was made in, or NULL */
 };
 
 struct compat_srq {
@@ -205,6 +218,17 @@ uint32_t compat_next_handle(void);
 
 /* ---- parts that the context's tables point at ---- */
 
+/* A context of the device, which takes over `cmd_fd`; -1: one is made. NULL with errno. */
+struct ibv_context *compat_open_device(struct compat_device *cdev, int cmd_fd);
+
+/* What may be imported is known to import.c from its creation to its end. */
+void compat_context_enlist(struct compat_context *cc);
+void compat_context_delist(struct compat_context *cc);
+void compat_pd_enlist(struct compat_pd *pd);
+void compat_pd_delist(struct compat_pd *pd);
+void compat_dm_enlist(struct compat_dm *dm);
+void compat_dm_delist(struct compat_dm *dm);
+
 void compat_fill_ops(struct compat_context *cc);
 
 int compat_query_device_ex(struct ibv_context *context,
@@ -239,6 +263,13 @@ void compat_parent_domain_release(struct compat_pd *parent);
 /* A parent domain counts what was made in it; NULL and other domains do nothing here. */
 void compat_pd_hold(struct ibv_pd *pd);
 void compat_pd_drop(struct ibv_pd *pd);
+struct ibv_mw *compat_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int compat_dealloc_mw(struct ibv_mw *mw);
+int compat_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *mw_bind);
+/* May a work request bind it: type 2, a key of this window, a region? */
+bool compat_may_bind(const struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *info);
+void compat_fill_bind(struct roce_mem_bind *out, uint32_t rkey,
+		      const struct ibv_mw_bind_info *info);
 struct ibv_dm *compat_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
 int compat_free_dm(struct ibv_dm *dm);
 struct ibv_mr *compat_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t dm_offset,

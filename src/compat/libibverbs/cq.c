@@ -69,7 +69,8 @@ void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
 }
 
 static struct compat_cq *create_cq(struct ibv_context *context, uint32_t cqe, void *cq_context,
-				   struct ibv_comp_channel *channel, uint32_t comp_vector)
+				   struct ibv_comp_channel *channel, uint32_t comp_vector,
+				   struct ibv_pd *parent)
 {
 	struct roce_context *ctx = compat_roce_of(context);
 	struct compat_cq *cq;
@@ -84,11 +85,14 @@ static struct compat_cq *create_cq(struct ibv_context *context, uint32_t cqe, vo
 	if (!cq)
 		return compat_null(-ENOMEM);
 	err = roce_verbs_cq_init(&cq->vcq, ctx, cqe,
-				 channel ? &compat_channel_of(channel)->rchannel : NULL, cq);
+				 channel ? &compat_channel_of(channel)->rchannel : NULL,
+				 compat_allocator_of(parent), cq);
 	if (err) {
 		free(cq);
 		return compat_null(err);
 	}
+	cq->parent = parent;
+	compat_pd_hold(parent);
 	cq->ex.context = context;
 	cq->ex.channel = channel;
 	cq->ex.cq_context = cq_context;
@@ -105,8 +109,9 @@ static struct compat_cq *create_cq(struct ibv_context *context, uint32_t cqe, vo
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 			     struct ibv_comp_channel *channel, int comp_vector)
 {
-	struct compat_cq *cq = create_cq(context, cqe < 0 ? 0 : (uint32_t)cqe, cq_context, channel,
-					 comp_vector < 0 ? UINT32_MAX : (uint32_t)comp_vector);
+	struct compat_cq *cq =
+		create_cq(context, cqe < 0 ? 0 : (uint32_t)cqe, cq_context, channel,
+			  comp_vector < 0 ? UINT32_MAX : (uint32_t)comp_vector, NULL);
 
 	return cq ? ibv_cq_ex_to_cq(&cq->ex) : NULL;
 }
@@ -117,7 +122,7 @@ struct ibv_cq_ex *compat_create_cq_ex(struct ibv_context *context, struct ibv_cq
 			       IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 	struct compat_cq *cq;
 
-	if (attr->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS)
+	if (attr->comp_mask & ~(uint32_t)(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD))
 		return compat_null(
 			roce_refuse(EOPNOTSUPP, "create_cq_ex: comp_mask 0x%x", attr->comp_mask));
 	if (attr->wc_flags & ~known)
@@ -128,7 +133,8 @@ struct ibv_cq_ex *compat_create_cq_ex(struct ibv_context *context, struct ibv_cq
 	    (attr->flags &
 	     ~(uint32_t)(IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)))
 		return compat_null(roce_refuse(EINVAL, "create_cq_ex: flags 0x%x", attr->flags));
-	cq = create_cq(context, attr->cqe, attr->cq_context, attr->channel, attr->comp_vector);
+	cq = create_cq(context, attr->cqe, attr->cq_context, attr->channel, attr->comp_vector,
+		       attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD ? attr->parent_domain : NULL);
 	return cq ? &cq->ex : NULL;
 }
 
@@ -155,6 +161,7 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	err = roce_verbs_cq_fini(&cc->vcq);
 	if (err)
 		return -err;
+	compat_pd_drop(cc->parent);
 	if (cq->channel)
 		__atomic_fetch_sub(&cq->channel->refcnt, 1, __ATOMIC_RELAXED);
 	pthread_cond_destroy(&cq->cond);

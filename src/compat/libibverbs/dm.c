@@ -92,7 +92,7 @@ struct ibv_dm *compat_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_
 		return compat_null(roce_refuse(ENOMEM, "alloc_dm: %u bytes are all there is",
 					       ROCE_MAX_DM_BYTES));
 	}
-	if (posix_memalign((void **)&dm->bytes, (size_t)1 << log_align, attr->length)) {
+	if (posix_memalign((void **)&dm->bytes, (size_t)1 << log_align, attr->length + 1)) {
 		give_room_back(dev, attr->length);
 		free(dm);
 		return compat_null(-ENOMEM);
@@ -103,6 +103,7 @@ struct ibv_dm *compat_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_
 	dm->dm.memcpy_to_dm = copy_to_dm;
 	dm->dm.memcpy_from_dm = copy_from_dm;
 	dm->dm.handle = compat_next_handle();
+	compat_dm_enlist(dm);
 	return &dm->dm;
 }
 
@@ -117,6 +118,7 @@ int compat_free_dm(struct ibv_dm *dm)
 	pthread_mutex_unlock(&dev->lock);
 	if (users)
 		return -roce_refuse(EBUSY, "free_dm: %u regions are in it", users);
+	compat_dm_delist(cdm);
 	give_room_back(dev, cdm->length);
 	free(cdm->bytes);
 	free(cdm);
@@ -134,12 +136,15 @@ struct ibv_mr *compat_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t d
 	if (dm_offset > cdm->length || length > cdm->length - dm_offset)
 		return compat_null(
 			roce_refuse(EINVAL, "reg_dm_mr: outside of the %zu bytes", cdm->length));
-	mr = compat_register(pd, cdm->bytes + dm_offset, length, 0, access);
+	/* An empty region is of no use, but allowed in this memory. */
+	mr = compat_register(pd, cdm->bytes + dm_offset, length ? length : 1, 0, access);
 	if (!mr)
 		return NULL;
 	mr->addr = NULL; /* the program has no address of it */
+	mr->length = length;
 	compat_mr_of(mr)->dm = cdm;
 	pthread_mutex_lock(&compat_roce_of(pd->context)->dev->lock);
+	compat_mr_of(mr)->vmr.mr.length = length;
 	cdm->use_count++;
 	pthread_mutex_unlock(&compat_roce_of(pd->context)->dev->lock);
 	return mr;

@@ -97,7 +97,7 @@ struct ibv_pd *compat_alloc_parent_domain(struct ibv_context *context,
 	if (!parent)
 		return compat_null(-ENOMEM);
 	parent->pd.context = context;
-	parent->pd.handle = attr->pd->handle;
+	parent->pd.handle = compat_next_handle();
 	roce_pd_init(&parent->rpd, parent->pd.handle);
 	parent->base = compat_pd_of(attr->pd);
 	parent->td = attr->td ? roce_container_of(attr->td, struct compat_td, td) : NULL;
@@ -109,6 +109,7 @@ struct ibv_pd *compat_alloc_parent_domain(struct ibv_context *context,
 	}
 	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
 		parent->pd_context = attr->pd_context;
+	roce_list_init(&parent->link); /* not to be imported */
 	count_users(parent, 1);
 	return &parent->pd;
 }
@@ -129,7 +130,15 @@ void compat_pd_hold(struct ibv_pd *pd)
 void compat_pd_drop(struct ibv_pd *pd)
 {
 	struct compat_pd *cpd = pd ? compat_pd_of(pd) : NULL;
+	struct roce_device *dev;
+	bool is_last;
 
-	if (cpd && cpd->base)
-		roce_pd_drop(compat_roce_of(pd->context), &cpd->rpd);
+	if (!cpd || !cpd->base)
+		return;
+	dev = compat_roce_of(pd->context)->dev;
+	pthread_mutex_lock(&dev->lock);
+	is_last = --cpd->rpd.use_count == 0 && cpd->is_unimported;
+	pthread_mutex_unlock(&dev->lock);
+	if (is_last)
+		free(cpd);
 }

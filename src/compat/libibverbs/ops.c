@@ -2,30 +2,9 @@
 /*
  * The tables through which the inline functions of verbs.h reach us. A member of struct
  * verbs_context that stays NULL makes its inline answer EOPNOTSUPP; members that the inlines call
- * unchecked, and all of struct ibv_context_ops, get a function in any case.
+ * unchecked, and all of struct ibv_context_ops, have a function in any case.
  */
 #include "compat/libibverbs/compat.h"
-
-static struct ibv_mw *alloc_mw_unsupported(struct ibv_pd *pd, enum ibv_mw_type type)
-{
-	(void)pd;
-	(void)type;
-	return compat_null(-EOPNOTSUPP);
-}
-
-static int bind_mw_unsupported(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
-{
-	(void)qp;
-	(void)mw;
-	(void)bind;
-	return EOPNOTSUPP;
-}
-
-static int dealloc_mw_unsupported(struct ibv_mw *mw)
-{
-	(void)mw;
-	return EOPNOTSUPP;
-}
 
 void compat_fill_ops(struct compat_context *cc)
 {
@@ -54,9 +33,9 @@ void compat_fill_ops(struct compat_context *cc)
 
 	ops->_compat_query_device = ibv_query_device;
 	ops->_compat_query_port = ibv_query_port;
-	ops->alloc_mw = alloc_mw_unsupported;
-	ops->bind_mw = bind_mw_unsupported;
-	ops->dealloc_mw = dealloc_mw_unsupported;
+	ops->alloc_mw = compat_alloc_mw;
+	ops->bind_mw = compat_bind_mw;
+	ops->dealloc_mw = compat_dealloc_mw;
 	ops->poll_cq = compat_poll_cq;
 	ops->req_notify_cq = compat_req_notify_cq;
 	ops->post_srq_recv = compat_post_srq_recv;

@@ -20,6 +20,7 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 	pd->pd.context = context;
 	pd->pd.handle = compat_next_handle();
 	roce_pd_init(&pd->rpd, pd->pd.handle);
+	compat_pd_enlist(pd);
 	return &pd->pd;
 }
 
@@ -33,6 +34,7 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 	err = roce_pd_fini(ctx, &compat_pd_of(pd)->rpd);
 	if (err)
 		return -err;
+	compat_pd_delist(compat_pd_of(pd));
 	if (compat_pd_of(pd)->base)
 		compat_parent_domain_release(compat_pd_of(pd));
 	free(compat_pd_of(pd));

@@ -42,6 +42,7 @@ static enum roce_post_result post_one(struct roce_verbs_qp *vqp, const struct ib
 				      roce_ns_t now)
 {
 	struct roce_qp *qp = &vqp->qp;
+	struct roce_mem_bind bind;
 	struct roce_send_wr out = {
 		.wr_id = wr->wr_id,
 		.sge = (const struct roce_sge *)wr->sg_list,
@@ -56,6 +57,14 @@ static enum roce_post_result post_one(struct roce_verbs_qp *vqp, const struct ib
 	/* Before anything reads the list; a negative number is a large one here. */
 	if (out.sge_count > qp->sq.max_sge)
 		return ROCE_POST_TOO_MANY_SGE;
+	if (wr->opcode == IBV_WR_BIND_MW) {
+		if (!compat_may_bind(wr->bind_mw.mw, wr->bind_mw.rkey, &wr->bind_mw.bind_info))
+			return ROCE_POST_BAD_OPCODE;
+		compat_fill_bind(&bind, wr->bind_mw.rkey, &wr->bind_mw.bind_info);
+		out.bind = &bind;
+		out.sge_count = 0;
+		return roce_post_send(qp, &out, now);
+	}
 	fill_target(qp, wr, &out);
 	if (qp->cfg.type == ROCE_QP_UD)
 		return roce_verbs_qp_post_datagram(vqp, &out, now);

@@ -11,11 +11,14 @@
 
 #include <stdlib.h>
 
-#define OPS_KNOWN                                                                    \
-	((uint64_t)(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | \
-		    IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |             \
-		    IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |   \
-		    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV))
+#define OPS_UD ((uint64_t)(IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM))
+#define OPS_UC                                                                     \
+	(OPS_UD | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | \
+	 IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW)
+#define OPS_RELIABLE                                                             \
+	(OPS_UC | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | \
+	 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV |    \
+	 IBV_QP_EX_WITH_ATOMIC_WRITE)
 
 struct compat_wr_stage {
 	pthread_mutex_t lock;
@@ -25,9 +28,10 @@ struct compat_wr_stage {
 	uint32_t max_sge;
 	uint32_t max_inline;
 	struct roce_send_wr *wrs;
-	struct roce_sge *sges;	 /* max_sge for each request */
-	uint8_t *inline_bytes;	 /* max_inline for each request */
-	struct roce_sge *pieces; /* one for each request: names its inline bytes */
+	struct roce_sge *sges;	     /* max_sge for each request */
+	uint8_t *inline_bytes;	     /* max_inline for each request */
+	struct roce_sge *pieces;     /* one for each request: names its inline bytes */
+	struct roce_mem_bind *binds; /* one for each request */
 };
 
 static struct compat_qp *qp_of(struct ibv_qp_ex *ex)
@@ -151,37 +155,61 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t re
 	begin_atomic(ex, IBV_WR_ATOMIC_FETCH_AND_ADD, rkey, remote_addr, add, 0);
 }
 
+static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
+{
+	begin_rdma(ex, IBV_WR_LOCAL_INV, 0, 0, invalidate_rkey);
+}
+
+static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *bind_info)
+{
+	struct compat_wr_stage *st = stage_of(ex);
+	struct roce_send_wr *wr = begin_wr(ex, IBV_WR_BIND_MW);
+
+	if (!wr)
+		return;
+	if (!compat_may_bind(mw, rkey, bind_info)) {
+		note_error(st, EINVAL);
+		return;
+	}
+	compat_fill_bind(&st->binds[st->count - 1], rkey, bind_info);
+	wr->bind = &st->binds[st->count - 1];
+}
+
+static void set_inline(struct compat_wr_stage *st, struct roce_send_wr *wr, size_t length)
+{
+	struct roce_sge *piece = &st->pieces[st->count - 1];
+	const uint8_t *bytes = &st->inline_bytes[(size_t)(st->count - 1) * st->max_inline];
+
+	*piece = (struct roce_sge){.addr = (uintptr_t)bytes, .length = (uint32_t)length};
+	wr->sge = piece;
+	wr->sge_count = 1;
+	wr->flags |= ROCE_SEND_INLINE;
+}
+
+/* The eight bytes are the program's only for the call. */
+static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+			    const void *atomic_wr)
+{
+	struct compat_wr_stage *st = stage_of(ex);
+	struct roce_send_wr *wr = begin_wr(ex, IBV_WR_ATOMIC_WRITE);
+
+	if (!wr)
+		return;
+	wr->rkey = rkey;
+	wr->remote_addr = remote_addr;
+	memcpy(&st->inline_bytes[(size_t)(st->count - 1) * st->max_inline], atomic_wr,
+	       sizeof(uint64_t));
+	set_inline(st, wr, sizeof(uint64_t));
+}
+
 /* ---- builders of what this queue pair cannot do: the error shows at wr_complete ---- */
-
-static void wr_bind_mw_unsupported(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
-				   const struct ibv_mw_bind_info *bind_info)
-{
-	(void)mw;
-	(void)rkey;
-	(void)bind_info;
-	note_error(stage_of(ex), EOPNOTSUPP);
-}
-
-static void wr_local_inv_unsupported(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
-{
-	(void)invalidate_rkey;
-	note_error(stage_of(ex), EOPNOTSUPP);
-}
 
 static void wr_send_tso_unsupported(struct ibv_qp_ex *ex, void *hdr, uint16_t hdr_sz, uint16_t mss)
 {
 	(void)hdr;
 	(void)hdr_sz;
 	(void)mss;
-	note_error(stage_of(ex), EOPNOTSUPP);
-}
-
-static void wr_atomic_write_unsupported(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
-					const void *atomic_wr)
-{
-	(void)rkey;
-	(void)remote_addr;
-	(void)atomic_wr;
 	note_error(stage_of(ex), EOPNOTSUPP);
 }
 
@@ -242,7 +270,6 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 {
 	struct compat_wr_stage *st = stage_of(ex);
 	struct roce_send_wr *wr = current_of(st);
-	struct roce_sge *piece;
 	uint8_t *to;
 	size_t length = 0;
 
@@ -258,11 +285,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 			memcpy(to + length, buf_list[i].addr, buf_list[i].length);
 		length += buf_list[i].length;
 	}
-	piece = &st->pieces[st->count - 1];
-	*piece = (struct roce_sge){.addr = (uintptr_t)to, .length = (uint32_t)length};
-	wr->sge = piece;
-	wr->sge_count = 1;
-	wr->flags |= ROCE_SEND_INLINE;
+	set_inline(st, wr, length);
 }
 
 static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
@@ -344,18 +367,38 @@ static bool alloc_stage(struct compat_wr_stage *st)
 	st->wrs = calloc(st->depth, sizeof(*st->wrs));
 	st->sges = calloc((size_t)st->depth * st->max_sge, sizeof(*st->sges));
 	st->pieces = calloc(st->depth, sizeof(*st->pieces));
+	st->binds = calloc(st->depth, sizeof(*st->binds));
 	st->inline_bytes = malloc((size_t)st->depth * st->max_inline + 1);
-	return st->wrs && st->sges && st->pieces && st->inline_bytes;
+	return st->wrs && st->sges && st->pieces && st->binds && st->inline_bytes;
+}
+
+/* What each transport can send. */
+static uint64_t ops_of(uint8_t type)
+{
+	switch ((enum roce_qp_type)type) {
+	case ROCE_QP_RC:
+	case ROCE_QP_XRC_INI:
+		return OPS_RELIABLE;
+	case ROCE_QP_UC:
+		return OPS_UC;
+	case ROCE_QP_UD:
+		return OPS_UD;
+	case ROCE_QP_XRC_TGT:
+		return 0;
+	}
+	return 0;
 }
 
 int compat_qp_ex_init(struct compat_qp *cqp, uint64_t send_ops_flags)
 {
 	const struct roce_qp_config *cfg = &cqp->vqp.qp.cfg;
+	uint64_t foreign = send_ops_flags & ~ops_of(cfg->type);
 	struct ibv_qp_ex *ex = &cqp->ex;
 
-	if (send_ops_flags & ~OPS_KNOWN)
-		return roce_refuse(EOPNOTSUPP, "create_qp_ex: send_ops_flags 0x%llx",
-				   (unsigned long long)(send_ops_flags & ~OPS_KNOWN));
+	if (foreign)
+		return roce_refuse(EOPNOTSUPP,
+				   "create_qp_ex: send_ops_flags 0x%llx are not of qp_type %u",
+				   (unsigned long long)foreign, cfg->type);
 	cqp->stage = calloc(1, sizeof(*cqp->stage));
 	if (!cqp->stage)
 		return -ENOMEM;
@@ -367,8 +410,8 @@ int compat_qp_ex_init(struct compat_qp *cqp, uint64_t send_ops_flags)
 		return -ENOMEM;
 	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
-	ex->wr_bind_mw = wr_bind_mw_unsupported;
-	ex->wr_local_inv = wr_local_inv_unsupported;
+	ex->wr_bind_mw = wr_bind_mw;
+	ex->wr_local_inv = wr_local_inv;
 	ex->wr_rdma_read = wr_rdma_read;
 	ex->wr_rdma_write = wr_rdma_write;
 	ex->wr_rdma_write_imm = wr_rdma_write_imm;
@@ -385,7 +428,7 @@ int compat_qp_ex_init(struct compat_qp *cqp, uint64_t send_ops_flags)
 	ex->wr_start = wr_start;
 	ex->wr_complete = wr_complete;
 	ex->wr_abort = wr_abort;
-	ex->wr_atomic_write = wr_atomic_write_unsupported;
+	ex->wr_atomic_write = wr_atomic_write;
 	return 0;
 }
 
@@ -398,6 +441,7 @@ void compat_qp_ex_fini(struct compat_qp *cqp)
 	free(st->wrs);
 	free(st->sges);
 	free(st->pieces);
+	free(st->binds);
 	free(st->inline_bytes);
 	pthread_mutex_destroy(&st->lock);
 	free(st);

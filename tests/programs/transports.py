@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""UC, UD, shared receive queues and XRC: rdma-core's ping-pongs, and perftest over each of them.
+What is not acknowledged must arrive all the same: nothing between the two ends loses packets."""
+import re
+
+from harness import pair, perftest
+from harness.report import Failed
+
+from rows import FULL, row
+
+UD_SIZES = [1 << n for n in range(1, 13)]
+GROUPS = {"ipv4": "0:0:0:0:0:0:0:0:0:0:255:255:239:1:2:3",
+          "ipv6": "255:14:0:0:0:0:0:0:0:0:0:0:0:0:0:1"}
+
+
+def gids(ctx, ipv6):
+    place = ctx.topology
+    return (pair.gid_index(place.a, place.device, place.ipv6 if ipv6 else place.ipv4),
+            pair.gid_index(place.b, place.device,
+                           place.client_ipv6 if ipv6 else place.client_ipv4))
+
+
+def pingpong(ctx, program, *args, ipv6=False):
+    """ibv_xsrq_pingpong says "success", the others how fast they were."""
+    place = ctx.topology
+    server_gid, client_gid = gids(ctx, ipv6)
+    port = pair.next_port()
+    common = [program, "-d", place.device, "-p", port, *args]
+    outcome = pair.expect_success(pair.run_pair(
+        place, [*common, "-g", server_gid], [*common, "-g", client_gid, place.ipv4], port,
+        on_wait=ctx.on_wait))
+    text = outcome.client.output()
+    if "invalid data" in text or not re.search(r"\d+ bytes in [\d.]+ seconds|success", text):
+        raise Failed(outcome.text())
+
+
+def add_pingpong(name, program, largest):
+    where = ("pair", 9000)
+
+    @row(f"transports/pingpong-{name}", where)
+    def run(ctx):
+        check = [] if name == "xsrq" else ["-c"]
+        for ipv6 in (False, True):
+            for extra in ([], ["-e"], largest):
+                pingpong(ctx, program, *check, *extra, ipv6=ipv6)
+
+
+add_pingpong("uc", "ibv_uc_pingpong", ["-m", 4096])
+add_pingpong("ud", "ibv_ud_pingpong", ["-s", 4096])
+add_pingpong("srq", "ibv_srq_pingpong", ["-m", 4096])
+add_pingpong("xsrq", "ibv_xsrq_pingpong", ["-m", 4096])
+
+
+@row("transports/pingpong-lo", "lo")
+def on_loopback(ctx):
+    for program in ("ibv_uc_pingpong", "ibv_ud_pingpong", "ibv_srq_pingpong"):
+        pingpong(ctx, program, "-c")
+
+
+def add_perftest(program, variant, args, sizes=perftest.ALL_SIZES, least=0):
+    @row(f"transports/{variant}/{program[3:]}", ("pair", 9000), least)
+    def run(ctx):
+        many = ["-a"] if len(sizes) > 1 else []
+        rows = perftest.run(ctx.topology, program, *many, "-n", ctx.pick(20, 100, 500), *args,
+                            timeout=ctx.pick(120, 600, 1800), on_wait=ctx.on_wait)
+        perftest.expect_sizes(rows, sizes)
+
+
+for _program in ("ib_send_bw", "ib_send_lat", "ib_write_bw", "ib_write_lat"):
+    add_perftest(_program, "uc", ["-c", "UC"])
+    add_perftest(_program, "xrc", ["-c", "XRC"])
+for _program in ("ib_read_bw", "ib_read_lat"):
+    add_perftest(_program, "xrc", ["-c", "XRC"])
+for _program in ("ib_atomic_bw", "ib_atomic_lat"):
+    add_perftest(_program, "xrc", ["-c", "XRC"], sizes=[8])
+for _program in ("ib_send_bw", "ib_send_lat"):
+    add_perftest(_program, "ud", ["-c", "UD"], sizes=UD_SIZES)
+    add_perftest(_program, "srq", ["--use-srq"])
+add_perftest("ib_send_bw", "uc-both-ways", ["-c", "UC", "-b"], least=FULL)
+add_perftest("ib_send_bw", "ud-4-qps", ["-c", "UD", "-q", 4], sizes=UD_SIZES, least=FULL)
+add_perftest("ib_send_bw", "xrc-4-qps", ["-c", "XRC", "-q", 4], least=FULL)
+
+
+def add_multicast(name, ipv6):
+    @row(f"transports/multicast-{name}", ("pair", 9000))
+    def run(ctx):
+        """perftest's own group stays on the host (scope 1), so it is given one."""
+        gid, _ = gids(ctx, ipv6)
+        for program in ("ib_send_bw", "ib_send_lat"):
+            rows = perftest.run(ctx.topology, program, "-c", "UD", "-g", "-M", GROUPS[name],
+                                "-n", ctx.pick(100, 1000), gid=gid, on_wait=ctx.on_wait)
+            perftest.expect_sizes(rows, [2 if program == "ib_send_lat" else 4096])
+
+
+for _name in GROUPS:
+    add_multicast(_name, _name == "ipv6")
