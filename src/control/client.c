@@ -608,6 +608,15 @@ static int wait_ready(struct roce_client *c, roce_ns_t until, struct roce_channe
 	}
 }
 
+/* 0, or -errno with the text of an ERROR in err. */
+static int check_answer(const struct roce_channel_packet *p, char *err, size_t err_size)
+{
+	if (p->message.type != ROCE_MESSAGE_ERROR)
+		return 0;
+	fail(err, err_size, "%s", p->message.error.text);
+	return p->message.error.error ? -(int)p->message.error.error : -EIO;
+}
+
 /*
  * Sends a request and waits for its answer; a daemon that dies meanwhile is asked again after the
  * reconnect (every request may be repeated). The caller closes the descriptors in *p.
@@ -649,11 +658,7 @@ again:
 		}
 		wait_event(c, until);
 	}
-	if (p->message.type == ROCE_MESSAGE_ERROR) {
-		fail(err, err_size, "%s", p->message.error.text);
-		return p->message.error.error ? -(int)p->message.error.error : -EIO;
-	}
-	return 0;
+	return check_answer(p, err, err_size);
 }
 
 /* ---- calls ---- */
@@ -903,9 +908,7 @@ int roce_client_ask(struct roce_client *c, const struct roce_message *request,
 	struct roce_channel_packet p;
 	int error = transact(c, &m, &p, err, err_size);
 
-	if (error)
-		return error;
-	for (;;) {
+	while (!error) {
 		roce_channel_close_fds(&p);
 		if (on_answer)
 			on_answer(ctx, &p.message);
@@ -918,7 +921,9 @@ int roce_client_ask(struct roce_client *c, const struct roce_message *request,
 			}
 			wait_event(c, until);
 		}
+		error = check_answer(&p, err, err_size);
 	}
+	return error;
 }
 
 const char *roce_client_socket(const struct roce_client *c)

@@ -33,4 +33,7 @@ extern const struct roce_device_env engine_env;
  * the program's mistake but its surroundings', so it is said always, unless UROCE_DEBUG=0. */
 void engine_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Fit for keys. Ends the program when the system gives none. */
+void engine_random(void *out, size_t length);
+
 #endif

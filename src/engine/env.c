@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 void engine_complain(const char *format, ...)
 {
@@ -37,17 +36,8 @@ static roce_ns_t env_now(void *ctx)
 
 static void env_random(void *ctx, void *out, size_t length)
 {
-	uint8_t *at = out;
-
 	(void)ctx;
-	while (length) {
-		ssize_t got = getrandom(at, length, 0);
-
-		if (got < 0)
-			continue; /* EINTR before the system's pool is ready */
-		at += got;
-		length -= (size_t)got;
-	}
+	engine_random(out, length);
 }
 
 static void env_progress(void *ctx, bool is_polling)

@@ -129,11 +129,37 @@ static bool stage_packet(struct roce_queue *q, const struct route *r, const stru
 	return true;
 }
 
-static void stage_all(struct roce_queue *q, size_t count, size_t *out_fault)
+/* Packets of one round whose memory is gone: the first of each QP in each role. */
+struct faults {
+	uint32_t count;
+	uint8_t index[ROCE_QUEUE_TX_PACKETS];
+};
+
+_Static_assert(ROCE_QUEUE_TX_PACKETS <= UINT8_MAX + 1, "an index fits");
+
+static bool is_response(const struct roce_tx_pkt *pkt)
+{
+	return roce_opcode_info(pkt->hdr.opcode)->is_response;
+}
+
+static void note_fault(const struct roce_queue *q, struct faults *f, size_t i)
+{
+	const struct roce_tx_pkt *pkt = &q->tx_packets[i];
+
+	for (uint32_t k = 0; k < f->count; k++) {
+		const struct roce_tx_pkt *other = &q->tx_packets[f->index[k]];
+
+		if (other->qp == pkt->qp && is_response(other) == is_response(pkt))
+			return;
+	}
+	f->index[f->count++] = (uint8_t)i;
+}
+
+static void stage_all(struct roce_queue *q, size_t count, struct faults *out_faults)
 {
 	struct route r = {0};
 
-	*out_fault = count;
+	out_faults->count = 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct roce_tx_pkt *pkt = &q->tx_packets[i];
 
@@ -146,8 +172,7 @@ static void stage_all(struct roce_queue *q, size_t count, size_t *out_fault)
 		}
 		if (!stage_packet(q, &r, pkt)) {
 			q->counters->engine.tx_memory_faults++;
-			if (*out_fault == count)
-				*out_fault = i;
+			note_fault(q, out_faults, i);
 		}
 	}
 }
@@ -159,12 +184,12 @@ uint32_t roce_queue_tx(struct roce_queue *q, roce_ns_t now)
 
 	while (total < ROCE_QUEUE_TX_BUDGET &&
 	       (count = roce_tx(q->transport, q->tx_packets, ROCE_QUEUE_TX_PACKETS, now)) > 0) {
-		size_t fault;
+		struct faults faults;
 
-		stage_all(q, count, &fault);
+		stage_all(q, count, &faults);
 		total += (uint32_t)count;
-		if (fault < count)
-			roce_tx_fault(q->transport, &q->tx_packets[fault], now);
+		for (uint32_t i = 0; i < faults.count; i++)
+			roce_tx_fault(q->transport, &q->tx_packets[faults.index[i]], now);
 	}
 	flush(q);
 	return total;

@@ -105,14 +105,58 @@ static enum roce_wc_opcode wc_opcode(uint8_t wr_opcode)
 	roce_unreachable();
 }
 
-/* A QP whose completion does not fit can report nothing any more (IBTA class G): no flush. */
-static void on_cq_overrun(struct roce_qp *qp)
+static void flush_sends(struct roce_qp *qp, roce_ns_t now)
+{
+	while (qp->sq.completed != qp->sq.posted)
+		roce_qp_complete_send(qp, ROCE_WC_WR_FLUSH_ERR, now);
+	qp->sq.next = qp->sq.posted;
+}
+
+/* WQEs of an SRQ stay there; only the one that was taken completes. */
+static void flush(struct roce_qp *qp, roce_ns_t now)
+{
+	flush_sends(qp, now);
+	while (roce_recv_is_in_hand(qp))
+		roce_qp_complete_recv(qp,
+				      &(struct roce_cqe){.status = ROCE_WC_WR_FLUSH_ERR,
+							 .opcode = ROCE_WC_RECV,
+							 .timestamp_ns = now},
+				      false);
+}
+
+/* Stops the requester and flushes; the responder's output is the caller's business. */
+static void enter_error(struct roce_qp *qp, roce_ns_t now)
 {
 	if (qp->attr.state == ROCE_QP_ERR)
 		return;
 	qp->attr.state = ROCE_QP_ERR;
+	qp->resp.open = ROCE_RESP_OPEN_NONE;
 	leave_lists(qp);
+	flush(qp, now);
+	if (qp->cfg.srq) {
+		ROCE_MARK(qp_last_wqe_reached);
+		roce_qp_event(qp, ROCE_EVENT_QP_LAST_WQE_REACHED);
+	}
+}
+
+/* A send of an unreliable QP failed: sending stops until the program brings it back to RTS. */
+static void enter_sqe(struct roce_qp *qp, roce_ns_t now)
+{
+	ROCE_MARK(qp_sqe);
+	qp->attr.state = ROCE_QP_SQE;
+	flush_sends(qp, now);
+}
+
+/*
+ * IBTA class G: the QP dies with an event. What is still posted is flushed all the same: the other
+ * CQ may work, and what does not fit is lost.
+ */
+static void on_cq_overrun(struct roce_qp *qp, roce_ns_t now)
+{
+	if (qp->attr.state == ROCE_QP_ERR)
+		return;
 	roce_qp_event(qp, ROCE_EVENT_QP_FATAL);
+	enter_error(qp, now);
 }
 
 static void push_cqe(struct roce_qp *qp, struct roce_cq *cq, const struct roce_cqe *cqe,
@@ -129,7 +173,7 @@ static void push_cqe(struct roce_qp *qp, struct roce_cq *cq, const struct roce_c
 		roce_count(t, ROCE_STAT_CQ_OVERRUNS);
 		t->cfg.ops->async_event(t->cfg.ctx, ROCE_EVENT_CQ_ERR, NULL, cq);
 	}
-	on_cq_overrun(qp);
+	on_cq_overrun(qp, cqe->timestamp_ns);
 }
 
 void roce_qp_complete_send(struct roce_qp *qp, enum roce_wc_status status, roce_ns_t now)
@@ -182,25 +226,6 @@ void roce_qp_complete_recv(struct roce_qp *qp, const struct roce_cqe *cqe, bool 
 	push_cqe(qp, qp->srq && qp->srq->cq ? qp->srq->cq : qp->cfg.recv_cq, &full, is_solicited);
 }
 
-static void flush_sends(struct roce_qp *qp, roce_ns_t now)
-{
-	while (qp->sq.completed != qp->sq.posted)
-		roce_qp_complete_send(qp, ROCE_WC_WR_FLUSH_ERR, now);
-	qp->sq.next = qp->sq.posted;
-}
-
-/* WQEs of an SRQ stay there; only the one that was taken completes. */
-static void flush(struct roce_qp *qp, roce_ns_t now)
-{
-	flush_sends(qp, now);
-	while (roce_recv_is_in_hand(qp))
-		roce_qp_complete_recv(qp,
-				      &(struct roce_cqe){.status = ROCE_WC_WR_FLUSH_ERR,
-							 .opcode = ROCE_WC_RECV,
-							 .timestamp_ns = now},
-				      false);
-}
-
 static void drop_responder_output(struct roce_qp *qp)
 {
 	qp->resp.resource_count = 0;
@@ -208,29 +233,6 @@ static void drop_responder_output(struct roce_qp *qp)
 	qp->resp.is_ack_pending = false;
 	qp->resp.is_dup_ack_pending = false;
 	qp->resp.is_nak_pending = false;
-}
-
-/* Stops the requester and flushes; the responder's output is the caller's business. */
-static void enter_error(struct roce_qp *qp, roce_ns_t now)
-{
-	if (qp->attr.state == ROCE_QP_ERR)
-		return;
-	qp->attr.state = ROCE_QP_ERR;
-	qp->resp.open = ROCE_RESP_OPEN_NONE;
-	leave_lists(qp);
-	flush(qp, now);
-	if (qp->cfg.srq) {
-		ROCE_MARK(qp_last_wqe_reached);
-		roce_qp_event(qp, ROCE_EVENT_QP_LAST_WQE_REACHED);
-	}
-}
-
-/* A send of an unreliable QP failed: sending stops until the program brings it back to RTS. */
-static void enter_sqe(struct roce_qp *qp, roce_ns_t now)
-{
-	ROCE_MARK(qp_sqe);
-	qp->attr.state = ROCE_QP_SQE;
-	flush_sends(qp, now);
 }
 
 void roce_qp_enter_error(struct roce_qp *qp, roce_ns_t now)

@@ -242,6 +242,7 @@ enum roce_post_result {
 	ROCE_POST_BAD_INLINE,	/* EINVAL: inline too long, or not allowed for this opcode */
 	ROCE_POST_BAD_PATH,	/* EINVAL: UD without an address handle */
 	ROCE_POST_BAD_LENGTH,	/* EINVAL: above 2^31, or an atomic with less than 8 bytes */
+	ROCE_POST_BAD_FLAGS,	/* EINVAL: one that we do not know; found before the transport */
 };
 
 enum roce_post_result roce_post_send(struct roce_qp *qp, const struct roce_send_wr *wr,

@@ -289,7 +289,7 @@ static uint32_t read_state(const struct roce_verbs_qp *vqp)
 }
 
 int roce_verbs_qp_refuse_post(const struct roce_verbs_qp *vqp, const char *call,
-			      enum roce_post_result result, uint32_t opcode, int sge_count)
+			      enum roce_post_result result, uint32_t what, int sge_count)
 {
 	const struct roce_qp_config *cfg = &vqp->qp.cfg;
 	uint32_t qpn = cfg->qpn.v;
@@ -305,7 +305,7 @@ int roce_verbs_qp_refuse_post(const struct roce_verbs_qp *vqp, const char *call,
 				    read_state(vqp));
 	case ROCE_POST_BAD_OPCODE:
 		return -roce_refuse(EINVAL, "%s: QP 0x%06x: opcode %u is not for this QP", call,
-				    qpn, opcode);
+				    qpn, what);
 	case ROCE_POST_TOO_MANY_SGE:
 		return -roce_refuse(EINVAL, "%s: QP 0x%06x: num_sge %d is not in 0..%u", call, qpn,
 				    sge_count,
@@ -313,7 +313,7 @@ int roce_verbs_qp_refuse_post(const struct roce_verbs_qp *vqp, const char *call,
 	case ROCE_POST_BAD_INLINE:
 		return -roce_refuse(EINVAL,
 				    "%s: QP 0x%06x: inline data above %u bytes, or with opcode %u",
-				    call, qpn, cfg->max_inline, opcode);
+				    call, qpn, cfg->max_inline, what);
 	case ROCE_POST_BAD_PATH:
 		return -roce_refuse(EINVAL, "%s: QP 0x%06x: no address handle", call, qpn);
 	case ROCE_POST_BAD_LENGTH:
@@ -321,6 +321,9 @@ int roce_verbs_qp_refuse_post(const struct roce_verbs_qp *vqp, const char *call,
 				    "%s: QP 0x%06x: message above 2^31 bytes, or atomic without 8 "
 				    "bytes",
 				    call, qpn);
+	case ROCE_POST_BAD_FLAGS:
+		return -roce_refuse(EINVAL, "%s: QP 0x%06x: send flag 0x%x is unknown", call, qpn,
+				    what);
 	}
 	return EINVAL;
 }

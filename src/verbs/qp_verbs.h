@@ -97,9 +97,10 @@ static inline void roce_verbs_qp_unlock_recv(struct roce_verbs_qp *vqp)
 	pthread_mutex_unlock(&vqp->ctx->dev->lock);
 }
 
-/* The errno (positive) of a refused post; names the reason when debugging is on. */
+/* The errno (positive) of a refused post; names the reason when debugging is on. `what` is the
+ * opcode, or the unknown flags with _BAD_FLAGS. */
 int roce_verbs_qp_refuse_post(const struct roce_verbs_qp *vqp, const char *call,
-			      enum roce_post_result result, uint32_t opcode, int sge_count);
+			      enum roce_post_result result, uint32_t what, int sge_count);
 
 void roce_verbs_qp_on_async_event(struct roce_verbs_qp *vqp, enum roce_async_event event);
 

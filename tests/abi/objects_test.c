@@ -95,6 +95,29 @@ static void post_send__list_stops_at_the_bad_one(void **state)
 	assert_int_equal(ibv_poll_cq(p->lo.cq, 1, &wc), 0);
 }
 
+/* Standard error, kept in a file meanwhile. */
+struct capture {
+	FILE *file;
+	int saved;
+};
+
+static void start_capture(struct capture *c)
+{
+	c->file = tmpfile();
+	assert_non_null(c->file);
+	c->saved = dup(STDERR_FILENO);
+	assert_true(dup2(fileno(c->file), STDERR_FILENO) >= 0);
+}
+
+static void end_capture(struct capture *c, char *out, size_t size)
+{
+	assert_true(dup2(c->saved, STDERR_FILENO) >= 0);
+	close(c->saved);
+	rewind(c->file);
+	out[fread(out, 1, size - 1, c->file)] = 0;
+	fclose(c->file);
+}
+
 static void post_send__refusals(void **state)
 {
 	struct pair *p = *state;
@@ -105,10 +128,15 @@ static void post_send__refusals(void **state)
 				 .send_flags = IBV_SEND_INLINE};
 	struct ibv_send_wr *bad;
 	struct ibv_qp *fresh = lo_make_qp(&p->lo);
+	struct capture c;
+	char line[200];
 
 	assert_int_equal(ibv_post_send(p->a, &wr, &bad), EINVAL); /* inline above 64 */
-	wr.send_flags = IBV_SEND_IP_CSUM;
+	wr.send_flags = IBV_SEND_SIGNALED | IBV_SEND_IP_CSUM;
+	start_capture(&c);
 	assert_int_equal(ibv_post_send(p->a, &wr, &bad), EINVAL);
+	end_capture(&c, line, sizeof(line));
+	assert_non_null(strstr(line, "send flag 0x10 is unknown"));
 	wr.send_flags = 0;
 	wr.opcode = IBV_WR_TSO;
 	assert_int_equal(ibv_post_send(p->a, &wr, &bad), EINVAL);
@@ -600,6 +628,7 @@ int main(void)
 		TEST(fork__child_is_refused_and_parent_goes_on),
 	};
 
+	setenv("UROCE_DEBUG", "1", 1); /* refusals are read */
 	lo_enter_namespace();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -301,6 +301,61 @@ static void memory_gone__source(void **state)
 	run_pair(write_from_nowhere, stay_passive, (struct pair_options){0});
 }
 
+/* Like end_open(), on the engine that is open already; its ACK time-out never fires. */
+static void open_second(struct end *second, const struct end *e, int fd)
+{
+	struct end_config cfg = e->cfg;
+
+	cfg.timeout = 0;
+	end_open(second, &cfg, fd);
+}
+
+static void write_twice_from_nowhere(struct end *e, int fd)
+{
+	static struct end second;
+	struct end *ends[] = {e, &second};
+	roce_ns_t now;
+
+	open_second(&second, e, fd);
+	munmap(e->buffer, 4096);
+	munmap(second.buffer, 4096);
+	/* Under one lock, so that both packets belong to one round. */
+	now = roce_verbs_qp_lock(&e->qp);
+	for (unsigned i = 0; i < 2; i++) {
+		struct roce_sge sge = {
+			.addr = ends[i]->own.buffer, .length = 8, .lkey = ends[i]->mr.mr.lkey.v};
+		struct roce_send_wr wr = {.sge = &sge,
+					  .sge_count = 1,
+					  .opcode = ROCE_WR_RDMA_WRITE,
+					  .flags = ROCE_SEND_SIGNALED,
+					  .remote_addr = ends[i]->peer.buffer,
+					  .rkey = ends[i]->peer.rkey};
+
+		assert_int_equal(roce_post_send(&ends[i]->qp.qp, &wr, now), ROCE_POST_OK);
+	}
+	roce_verbs_qp_unlock_send(&e->qp);
+	expect(e, ROCE_WC_LOC_PROT_ERR);
+	expect(&second, ROCE_WC_LOC_PROT_ERR);
+	end_meet(fd);
+	end_close(&second);
+}
+
+static void stay_passive_with_two(struct end *e, int fd)
+{
+	static struct end second;
+
+	open_second(&second, e, fd);
+	end_meet(fd);
+	end_close(&second);
+}
+
+static void memory_gone__sources_of_two_qps(void **state)
+{
+	(void)state;
+	skip_under_thread_sanitizer();
+	run_pair(write_twice_from_nowhere, stay_passive_with_two, (struct pair_options){0});
+}
+
 static void read_from_nowhere(struct end *e, int fd)
 {
 	end_meet(fd);
@@ -590,6 +645,7 @@ int main(void)
 		cmocka_unit_test(send__received_by_events),
 		cmocka_unit_test(memory_gone__target),
 		cmocka_unit_test(memory_gone__source),
+		cmocka_unit_test(memory_gone__sources_of_two_qps),
 		cmocka_unit_test(memory_gone__read_source),
 		cmocka_unit_test(peer_killed__retries_exceeded),
 		cmocka_unit_test(fork__child_is_dead_parent_lives),

@@ -896,6 +896,40 @@ static void complete_recv__cq_overrun(void **state)
 	fixture_stop(&f);
 }
 
+/* Sends have a CQ of their own: what was posted ends there, each under its own name. */
+static void complete_recv__cq_overrun_flushes_sends(void **state)
+{
+	struct roce_cqe cqes[4];
+	struct sim_cq *small;
+	struct sim_cq *sends;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_start(&f, false);
+	small = sim_stack_add_cq(&f.pair.hosts[1], 1);
+	sends = f.send_cq[1];
+	f.b = &sim_stack_add_qp(&f.pair.hosts[1], &f.caps, sends, small)->qp;
+	assert_true(sim_pair_connect(&f.pair, f.a, f.b, &f.conn));
+	for (uint64_t i = 0; i < 3; i++)
+		fixture_recv(&f, 1, 9 + i, 0, 64);
+	fixture_post(&f, 0, ROCE_WR_SEND, 1, 64, 0);
+	fixture_post(&f, 0, ROCE_WR_SEND, 2, 64, 0);
+	fixture_post(&f, 1, ROCE_WR_RDMA_WRITE, 21, 8, 0);
+	fixture_post(&f, 1, ROCE_WR_RDMA_WRITE, 22, 8, 0);
+	/* Not polled meanwhile: the second SEND finds no room, before an ACK comes back. */
+	roce_event_queue_run(&f.pair.queue, f.pair.queue.now_ps + 1500 * ROCE_PS_PER_NS);
+	assert_true(small->cq.is_overrun);
+	assert_int_equal(f.b->attr.state, ROCE_QP_ERR);
+	fixture_post(&f, 1, ROCE_WR_RDMA_WRITE, 23, 8, 0);
+	assert_int_equal(roce_cq_poll(&sends->cq, cqes, 4), 3);
+	for (uint64_t i = 0; i < 3; i++) {
+		assert_int_equal(cqes[i].wr_id, 21 + i);
+		assert_int_equal(cqes[i].status, ROCE_WC_WR_FLUSH_ERR);
+	}
+	assert_int_equal(sim_stack_event_count(&f.pair.hosts[1], ROCE_EVENT_QP_FATAL), 1);
+	fixture_stop(&f);
+}
+
 /* The CQ is dead for everybody: another QP that needs it dies too, with an event of its own. */
 static void push_cqe__second_qp_of_a_dead_cq(void **state)
 {
@@ -950,6 +984,7 @@ int main(void)
 		cmocka_unit_test(on_duplicate__mismatch_is_dropped),
 		cmocka_unit_test(on_duplicate_read__key_is_checked_again),
 		cmocka_unit_test(complete_recv__cq_overrun),
+		cmocka_unit_test(complete_recv__cq_overrun_flushes_sends),
 		cmocka_unit_test(push_cqe__second_qp_of_a_dead_cq),
 	};
 

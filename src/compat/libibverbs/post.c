@@ -52,8 +52,10 @@ static enum roce_post_result post_one(struct roce_verbs_qp *vqp, const struct ib
 		.imm_be = wr->imm_data,
 	};
 
-	if ((wr->send_flags & ~SEND_FLAGS_KNOWN) || (unsigned int)wr->opcode > 0xff)
+	if ((unsigned int)wr->opcode > 0xff)
 		return ROCE_POST_BAD_OPCODE;
+	if (wr->send_flags & ~SEND_FLAGS_KNOWN)
+		return ROCE_POST_BAD_FLAGS;
 	/* Before anything reads the list; a negative number is a large one here. */
 	if (out.sge_count > qp->sq.max_sge)
 		return ROCE_POST_TOO_MANY_SGE;
@@ -91,7 +93,10 @@ int compat_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 	if (result == ROCE_POST_OK)
 		return 0;
 	*bad_wr = wr;
-	return roce_verbs_qp_refuse_post(vqp, "post_send", result, (uint32_t)wr->opcode,
+	return roce_verbs_qp_refuse_post(vqp, "post_send", result,
+					 result == ROCE_POST_BAD_FLAGS
+						 ? wr->send_flags & ~SEND_FLAGS_KNOWN
+						 : (uint32_t)wr->opcode,
 					 wr->num_sge);
 }
 

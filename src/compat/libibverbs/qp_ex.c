@@ -20,6 +20,9 @@
 	 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV |    \
 	 IBV_QP_EX_WITH_ATOMIC_WRITE)
 
+/* Inline data has calls of its own here. */
+#define WR_FLAGS_KNOWN ((unsigned int)(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED))
+
 struct compat_wr_stage {
 	pthread_mutex_t lock;
 	uint32_t depth;
@@ -73,9 +76,9 @@ static struct roce_send_wr *begin_wr(struct ibv_qp_ex *ex, enum ibv_wr_opcode op
 		note_error(st, ENOMEM);
 		return NULL;
 	}
-	if (ex->wr_flags &
-	    ~(unsigned int)(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)) {
-		note_error(st, EINVAL);
+	if (ex->wr_flags & ~WR_FLAGS_KNOWN) {
+		note_error(st, -roce_refuse(EINVAL, "wr: QP 0x%06x: flag 0x%x is unknown",
+					    ex->qp_base.qp_num, ex->wr_flags & ~WR_FLAGS_KNOWN));
 		return NULL;
 	}
 	wr = &st->wrs[st->count++];

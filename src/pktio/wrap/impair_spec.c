@@ -8,6 +8,7 @@
 #include "base/prng.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +23,26 @@ static const char *const action_names[] = {
 #undef X
 };
 
+/* strtod() for the user's line, which looks the same whatever the program's locale. */
+static double parse_number(const char *text, char **out_end)
+{
+	locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	double value;
+
+	if (!c_locale) { /* out of memory: nothing is understood */
+		*out_end = (char *)(uintptr_t)text;
+		return 0;
+	}
+	value = strtod_l(text, out_end, c_locale);
+	freelocale(c_locale);
+	return value;
+}
+
 /* "1%", "0.01", "100%:500us": the share, and where parsing ended. */
 static bool parse_share(const char *text, uint32_t *out_ppm, const char **out_end)
 {
 	char *end;
-	double share = strtod(text, &end);
+	double share = parse_number(text, &end);
 
 	if (end == text)
 		return false;
@@ -48,7 +64,7 @@ static bool parse_duration(const char *text, roce_ns_t *out)
 		double ns;
 	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
 	char *end;
-	double value = strtod(text, &end);
+	double value = parse_number(text, &end);
 
 	if (end == text || !(value >= 0 && value <= 1e9))
 		return false;

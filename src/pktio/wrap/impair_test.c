@@ -2,8 +2,10 @@
 /* Impairments: the user's line, the determinism of the draws, and what comes out of the wrapper. */
 #include "pktio/wrap/impair.h"
 
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +39,37 @@ static void parse__takes_all_items(void **state)
 	assert_int_equal(spec.ppm[ROCE_IMPAIR_DELAY], 20000);
 	assert_int_equal(spec.delay_ns, 300000);
 	assert_true(spec.is_rx && spec.is_tx);
+}
+
+/* A locale with a decimal comma becomes the program's; false when the system cannot make one. */
+static bool set_comma_locale(void)
+{
+	char place[] = "/tmp/impair-test-XXXXXX";
+	char command[200];
+	bool is_set;
+
+	if (!mkdtemp(place))
+		return false;
+	snprintf(command, sizeof(command), "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 2>/dev/null",
+		 place);
+	if (system(command) == 0)
+		setenv("LOCPATH", place, 1);
+	is_set = setlocale(LC_ALL, "de_DE.UTF-8") && strcmp(localeconv()->decimal_point, ",") == 0;
+	snprintf(command, sizeof(command), "rm -rf %s", place);
+	return system(command) == 0 && is_set;
+}
+
+static void parse__same_in_every_locale(void **state)
+{
+	struct roce_impair_spec spec;
+
+	(void)state;
+	if (!set_comma_locale())
+		skip();
+	spec = parse("drop=0.5%,delay=2%:1.5us");
+	setlocale(LC_ALL, "C");
+	assert_int_equal(spec.ppm[ROCE_IMPAIR_DROP], 5000);
+	assert_int_equal(spec.delay_ns, 1500);
 }
 
 static void parse__refuses_nonsense(void **state)
@@ -349,6 +382,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parse__takes_all_items),
 		cmocka_unit_test(parse__refuses_nonsense),
+		cmocka_unit_test(parse__same_in_every_locale),
 		cmocka_unit_test(draw__share_and_determinism),
 		cmocka_unit_test(rx__nothing_to_do_passes_batches_whole),
 		cmocka_unit_test(rx__each_fault_does_what_it_says),
