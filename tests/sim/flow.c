@@ -303,6 +303,8 @@ static uint8_t wc_opcode_of(uint8_t opcode)
 		return ROCE_WC_COMP_SWAP;
 	case ROCE_WR_ATOMIC_FETCH_AND_ADD:
 		return ROCE_WC_FETCH_ADD;
+	case ROCE_WR_ATOMIC_WRITE:
+		return ROCE_WC_ATOMIC_WRITE;
 	}
 	return ROCE_WC_SEND;
 }
@@ -461,6 +463,7 @@ static void check_recv_success(struct sim_flow *flow, uint32_t index, const stru
 	sim_model_check_recv(flow, index);
 	for (uint32_t i = recv->op + 1; i-- > 0;) {
 		if (flow->plan->ops[i].opcode == ROCE_WR_RDMA_WRITE ||
+		    flow->plan->ops[i].opcode == ROCE_WR_ATOMIC_WRITE ||
 		    flow->plan->ops[i].opcode == ROCE_WR_RDMA_WRITE_WITH_IMM)
 			sim_model_check_target(flow, i);
 		if (recv->op - i > 4)
