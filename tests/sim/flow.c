@@ -91,6 +91,25 @@ bool sim_flow_is_sent(const struct sim_flow *flow)
 	return flow->completed == flow->plan->op_count;
 }
 
+static bool has_left_srq(const struct sim_flow *flow)
+{
+	return flow->peer->qp.cfg.srq && roce_qp_get_state(&flow->peer->qp) == ROCE_QP_ERR;
+}
+
+uint32_t sim_flow_recvs_due(const struct sim_flow *flow)
+{
+	uint32_t due = flow->recv_posted - flow->recv_polled;
+
+	return has_left_srq(flow) ? due - roce_srq_count(flow->peer->qp.cfg.srq) : due;
+}
+
+bool sim_flow_is_received(const struct sim_flow *flow)
+{
+	if (has_left_srq(flow))
+		return sim_flow_recvs_due(flow) == 0;
+	return flow->recv_polled >= flow->plan->recv_count - flow->plan->recvs_never;
+}
+
 /* ---- requests ---- */
 
 static bool is_fetch(uint8_t opcode)
@@ -230,6 +249,20 @@ void sim_flow_post(struct sim_flow *flow)
 
 /* ---- receives ---- */
 
+/* Now and then the queue gets another depth, with whatever is in it. */
+static enum roce_post_result post_to_srq(struct sim_flow *flow, const struct roce_sge *sges,
+					 uint32_t count)
+{
+	struct sim_srq *srq = flow->peer->qp.cfg.srq->owner;
+	uint32_t depth = flow->peer->qp.cfg.max_recv_wr;
+
+	if (roce_prng_below(&flow->prng, 8) == 0)
+		sim_srq_resize(srq, depth << roce_prng_below(&flow->prng, 3));
+	return sim_srq_post(srq, wr_id_of(flow, true, flow->recv_posted), sges, count)
+		       ? ROCE_POST_OK
+		       : ROCE_POST_FULL;
+}
+
 static void post_recv(struct sim_flow *flow)
 {
 	struct sim_run *run = flow->run;
@@ -244,8 +277,11 @@ static void post_recv(struct sim_flow *flow)
 			.length = recv->pieces[i].length,
 			.lkey = recv->is_key_bad ? BAD_KEY : flow->landing->lkey.v,
 		};
-	result = roce_post_recv(&flow->peer->qp, wr_id_of(flow, true, flow->recv_posted), sges,
-				recv->piece_count, sim_pair_now(&run->pair));
+	if (flow->peer->qp.cfg.srq)
+		result = post_to_srq(flow, sges, recv->piece_count);
+	else
+		result = roce_post_recv(&flow->peer->qp, wr_id_of(flow, true, flow->recv_posted),
+					sges, recv->piece_count, sim_pair_now(&run->pair));
 	memset(sges, 0xee, sizeof(sges));
 	if (result != ROCE_POST_OK)
 		sim_run_fail(run, "conn %u host %u: post of receive %u gave %d", flow->conn,
@@ -303,6 +339,8 @@ static uint8_t wc_opcode_of(uint8_t opcode)
 		return ROCE_WC_COMP_SWAP;
 	case ROCE_WR_ATOMIC_FETCH_AND_ADD:
 		return ROCE_WC_FETCH_ADD;
+	case ROCE_WR_ATOMIC_WRITE:
+		return ROCE_WC_ATOMIC_WRITE;
 	}
 	return ROCE_WC_SEND;
 }
@@ -461,6 +499,7 @@ static void check_recv_success(struct sim_flow *flow, uint32_t index, const stru
 	sim_model_check_recv(flow, index);
 	for (uint32_t i = recv->op + 1; i-- > 0;) {
 		if (flow->plan->ops[i].opcode == ROCE_WR_RDMA_WRITE ||
+		    flow->plan->ops[i].opcode == ROCE_WR_ATOMIC_WRITE ||
 		    flow->plan->ops[i].opcode == ROCE_WR_RDMA_WRITE_WITH_IMM)
 			sim_model_check_target(flow, i);
 		if (recv->op - i > 4)

@@ -15,6 +15,12 @@ static bool is_atomic(uint8_t opcode)
 	return opcode == ROCE_WR_ATOMIC_CMP_AND_SWP || opcode == ROCE_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+static bool is_write(uint8_t opcode)
+{
+	return opcode == ROCE_WR_RDMA_WRITE || opcode == ROCE_WR_RDMA_WRITE_WITH_IMM ||
+	       opcode == ROCE_WR_ATOMIC_WRITE;
+}
+
 static void gather(uint8_t *to, const uint8_t *image, const struct sim_piece *pieces,
 		   uint32_t count)
 {
@@ -73,7 +79,7 @@ static void apply(struct sim_flow *flow, const struct sim_op *op)
 		return;
 	}
 	gather(message, own, op->pieces, op->piece_count);
-	if (op->opcode == ROCE_WR_RDMA_WRITE || op->opcode == ROCE_WR_RDMA_WRITE_WITH_IMM) {
+	if (is_write(op->opcode)) {
 		memcpy(peer + op->remote, message, op->length);
 	} else {
 		const struct sim_recv *recv = &flow->plan->recvs[op->recv];
@@ -177,7 +183,7 @@ static bool could_have_put(const struct sim_flow *flow, const struct sim_op *op,
 		return false;
 	if (is_atomic(op->opcode))
 		return offset >= op->remote && offset < op->remote + op->length;
-	if (op->opcode == ROCE_WR_RDMA_WRITE || op->opcode == ROCE_WR_RDMA_WRITE_WITH_IMM) {
+	if (is_write(op->opcode)) {
 		position = offset - op->remote; /* huge below it */
 	} else {
 		recv = &flow->plan->recvs[op->recv];

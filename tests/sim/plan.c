@@ -247,6 +247,8 @@ void sim_plan_draw(struct sim_plan *plan, uint64_t seed, enum sim_recipe recipe)
 		draw_conn(&d, &plan->conns[c]);
 		draw_caps(&d, &plan->caps[c][0]);
 		draw_caps(&d, &plan->caps[c][1]);
+		plan->has_srq[c][0] = chance(&d, 25);
+		plan->has_srq[c][1] = chance(&d, 25);
 	}
 	draw_flows(&d, cursors);
 	plan->arena_size[0] = cursors[0] + GAP_MIN;

@@ -124,6 +124,7 @@ struct sim_plan {
 	uint32_t conn_count;
 	struct sim_conn conns[SIM_CONNS_MAX];
 	struct sim_qp_caps caps[SIM_CONNS_MAX][2];
+	bool has_srq[SIM_CONNS_MAX][2];		      /* that end receives from an SRQ */
 	struct sim_flow_plan flows[SIM_CONNS_MAX][2]; /* [conn][from] */
 	bool has_one_cq[2];  /* for all QPs and both directions of the host */
 	bool uses_events[2]; /* polls when the CQ's event comes, else by the clock */

@@ -37,6 +37,12 @@ static inline bool is_atomic(uint8_t opcode)
 	return opcode == ROCE_WR_ATOMIC_CMP_AND_SWP || opcode == ROCE_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+/* Of one aligned word. */
+static inline bool is_word(uint8_t opcode)
+{
+	return is_atomic(opcode) || opcode == ROCE_WR_ATOMIC_WRITE;
+}
+
 static inline bool is_send(uint8_t opcode)
 {
 	return opcode == ROCE_WR_SEND || opcode == ROCE_WR_SEND_WITH_IMM ||

@@ -59,11 +59,12 @@ static void draw_op(struct draw *d, struct sim_op *op, uint32_t mtu, uint32_t le
 		ROCE_WR_ATOMIC_CMP_AND_SWP,
 		ROCE_WR_ATOMIC_FETCH_AND_ADD,
 		ROCE_WR_SEND_WITH_INV,
+		ROCE_WR_ATOMIC_WRITE,
 	};
 
 	*op = (struct sim_op){.recv = SIM_NO_RECV};
 	op->opcode = opcodes[below(d, sizeof(opcodes))];
-	op->length = is_atomic(op->opcode) ? 8 : draw_length(d, mtu, length_max);
+	op->length = is_word(op->opcode) ? 8 : draw_length(d, mtu, length_max);
 	op->imm = (uint32_t)roce_prng_next(&d->prng);
 	op->swap = roce_prng_next(&d->prng);
 	op->compare_add = roce_prng_next(&d->prng);
@@ -117,11 +118,11 @@ static void spoil(struct draw *d, struct sim_op *op, enum sim_defect defect)
 	case SIM_DEFECT_RKEY_IS_LKEY:
 	case SIM_DEFECT_RANGE:
 		/* an atomic beyond the region would be misaligned as well */
-		if (is_send(op->opcode) || is_atomic(op->opcode))
+		if (is_send(op->opcode) || is_word(op->opcode))
 			op->opcode = chance(d, 50) ? ROCE_WR_RDMA_WRITE : ROCE_WR_RDMA_READ;
 		break;
 	case SIM_DEFECT_MISALIGNED:
-		op->opcode = ROCE_WR_ATOMIC_CMP_AND_SWP;
+		op->opcode = chance(d, 70) ? ROCE_WR_ATOMIC_CMP_AND_SWP : ROCE_WR_ATOMIC_WRITE;
 		break;
 	case SIM_DEFECT_RECV_TOO_SMALL:
 	case SIM_DEFECT_RECV_LKEY:
@@ -132,7 +133,7 @@ static void spoil(struct draw *d, struct sim_op *op, enum sim_defect defect)
 	case SIM_DEFECT_COUNT:
 		break;
 	}
-	if (is_atomic(op->opcode))
+	if (is_word(op->opcode))
 		op->length = 8;
 	op->defect = (uint8_t)defect;
 }

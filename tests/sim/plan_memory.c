@@ -172,7 +172,7 @@ static void draw_target(struct draw *d, struct sim_flow_plan *flow, uint32_t ind
 	size_t room = flow->target.length - op->length;
 
 	op->remote = flow->target.offset + roce_prng_below(&d->prng, room + 1);
-	if (is_atomic(op->opcode))
+	if (is_word(op->opcode))
 		op->remote &= ~(size_t)7; /* the target begins aligned */
 	if (op->defect == SIM_DEFECT_MISALIGNED)
 		op->remote = flow->target.offset + between(d, 1, 7);

@@ -150,7 +150,7 @@ static bool is_host_done(const struct sim_run *run, unsigned int host)
 
 		if (!sim_flow_is_sent(&run->flows[c][host]))
 			return false;
-		if (in->recv_polled < in->plan->recv_count - in->plan->recvs_never)
+		if (!sim_flow_is_received(in))
 			return false;
 	}
 	return true;
@@ -249,11 +249,14 @@ static void add_qps(struct sim_run *run, unsigned int host, struct sim_qp *qps[S
 	if (plan->has_one_cq[host])
 		shared = add_cq(run, host, entries);
 	for (uint32_t c = 0; c < plan->conn_count; c++) {
-		const struct sim_qp_caps *caps = &plan->caps[c][host];
-		struct sim_cq *send_cq = shared ? shared : add_cq(run, host, caps->send_wr);
-		struct sim_cq *recv_cq = shared ? shared : add_cq(run, host, caps->recv_wr);
+		struct sim_qp_caps caps = plan->caps[c][host];
+		struct sim_cq *send_cq = shared ? shared : add_cq(run, host, caps.send_wr);
+		struct sim_cq *recv_cq = shared ? shared : add_cq(run, host, caps.recv_wr);
 
-		qps[c] = sim_stack_add_qp(&run->pair.hosts[host], caps, send_cq, recv_cq);
+		if (plan->has_srq[c][host])
+			caps.srq = sim_stack_add_srq(&run->pair.hosts[host], caps.recv_wr, NULL);
+
+		qps[c] = sim_stack_add_qp(&run->pair.hosts[host], &caps, send_cq, recv_cq);
 	}
 }
 
@@ -400,6 +403,26 @@ static void check_transports(struct sim_run *run)
 	}
 }
 
+/* A QP that leaves its SRQ for good says so, once; no other QP does. */
+static void check_last_wqe_events(struct sim_run *run)
+{
+	for (unsigned int host = 0; host < 2; host++) {
+		const struct sim_stack *s = &run->pair.hosts[host];
+
+		for (uint32_t q = 0; q < s->qp_count; q++) {
+			const struct roce_qp *qp = &s->qps[q]->qp;
+			uint32_t count = 0;
+
+			for (uint32_t i = 0; i < s->event_count; i++)
+				count += s->events[i].qp == qp &&
+					 s->events[i].event == ROCE_EVENT_QP_LAST_WQE_REACHED;
+			if (count != (qp->cfg.srq && roce_qp_get_state(qp) == ROCE_QP_ERR))
+				sim_run_fail(run, "host %u: %u last-WQE events on QP 0x%x", host,
+					     count, qp->cfg.qpn.v);
+		}
+	}
+}
+
 /* Nothing was executed twice: what was placed and how many atomics there were is exact. */
 static void check_counts(struct sim_run *run)
 {
@@ -469,15 +492,15 @@ bool sim_run_plan(struct sim_run *run, struct sim_plan *plan, bool is_traced)
 		drain(run);
 		for (uint32_t c = 0; c < plan->conn_count; c++)
 			for (unsigned int from = 0; from < 2; from++)
-				if (run->flows[c][from].recv_polled !=
-				    run->flows[c][from].recv_posted)
+				if (sim_flow_recvs_due(&run->flows[c][from]))
 					sim_run_fail(run, "conn %u host %u: %u receives never end",
 						     c, !from,
-						     run->flows[c][from].recv_posted -
-							     run->flows[c][from].recv_polled);
+						     sim_flow_recvs_due(&run->flows[c][from]));
 	}
-	if (!run->is_failed)
+	if (!run->is_failed) {
 		check_transports(run);
+		check_last_wqe_events(run);
+	}
 	if (!run->is_failed)
 		sim_model_check_all(run);
 	for (unsigned int host = 0; host < 2; host++)

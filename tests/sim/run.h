@@ -80,6 +80,10 @@ void sim_flow_post(struct sim_flow *flow);
 void sim_flow_post_recvs(struct sim_flow *flow);
 /* All requests have ended. */
 bool sim_flow_is_sent(const struct sim_flow *flow);
+/* Receives that were posted and will still complete: what a dead QP leaves in its SRQ will not. */
+uint32_t sim_flow_recvs_due(const struct sim_flow *flow);
+/* All receives of the plan have ended, or the SRQ keeps them. */
+bool sim_flow_is_received(const struct sim_flow *flow);
 
 /* ---- model.c ---- */
 

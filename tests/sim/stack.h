@@ -16,7 +16,7 @@
 #define SIM_CQS_MAX    16u
 #define SIM_EVENTS_MAX 64u
 #define SIM_SRQS_MAX   4u
-#define SIM_SRQ_SGE    4u
+#define SIM_SRQ_SGE    8u
 
 struct sim_async {
 	enum roce_async_event event;

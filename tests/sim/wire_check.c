@@ -80,6 +80,13 @@ static bool is_fetch(const struct roce_opcode_info *info)
 {
 	return info->operation == ROCE_OPERATION_READ_REQUEST ||
 	       info->operation == ROCE_OPERATION_CMP_SWAP ||
+	       info->operation == ROCE_OPERATION_FETCH_ADD ||
+	       info->operation == ROCE_OPERATION_ATOMIC_WRITE;
+}
+
+static bool is_atomic(const struct roce_opcode_info *info)
+{
+	return info->operation == ROCE_OPERATION_CMP_SWAP ||
 	       info->operation == ROCE_OPERATION_FETCH_ADD;
 }
 
@@ -371,8 +378,8 @@ static void on_fetch_response_sent(struct sim_wire *w, const struct roce_link_pk
 	p = pkt_at(w, owner);
 	into = (uint32_t)index - owner;
 	if (!is_fetch(roce_opcode_info(p->hdr.opcode)) ||
-	    (info->operation == ROCE_OPERATION_ATOMIC_ACK) ==
-		    (roce_opcode_info(p->hdr.opcode)->operation == ROCE_OPERATION_READ_REQUEST)) {
+	    (info->operation == ROCE_OPERATION_ATOMIC_ACK) !=
+		    is_atomic(roce_opcode_info(p->hdr.opcode))) {
 		complain(w, "%s for %s at index %ld", info->name, roce_opcode_str(p->hdr.opcode),
 			 (long)index);
 		return;
@@ -380,7 +387,9 @@ static void on_fetch_response_sent(struct sim_wire *w, const struct roce_link_pk
 	if (roce_header_set_has(info->headers, ROCE_HEADER_AETH))
 		check_msn(w, pkt, index);
 	if (info->operation == ROCE_OPERATION_READ_RESPONSE) {
-		uint32_t left = p->hdr.dma_len - into * w->mtu;
+		bool is_read =
+			roce_opcode_info(p->hdr.opcode)->operation == ROCE_OPERATION_READ_REQUEST;
+		uint32_t left = is_read ? p->hdr.dma_len - into * w->mtu : 0;
 
 		if (pkt->payload_len != (left < w->mtu ? left : w->mtu))
 			complain(w, "%s of %u bytes at index %ld", info->name, pkt->payload_len,
