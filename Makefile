@@ -7,7 +7,7 @@ SEED   ?= 1
 T      ?=
 ARGS   ?=
 
-.PHONY: all debug tsan clang fuzz-build quick check programs bench sim fuzz demo install uninstall \
+.PHONY: all debug tsan clang fuzz-build quick check programs conform bench sim fuzz demo install uninstall \
 	clean stats format help
 
 all: ## release into build/
@@ -33,6 +33,9 @@ check: all debug ## every test, debug (ASan, UBSan) and release (below ten minut
 
 programs: all ## the unmodified programs, row by row; ARGS=--short, --list, --only NAME
 	@tests/programs/run.py $(ARGS)
+
+conform: all ## rdma-core 44's own tests; RDMA_CORE_TESTS=DIR, its checkout
+	@RDMA_CORE_TESTS=$(RDMA_CORE_TESTS) tests/programs/run.py --only conform
 
 bench: all ## measure beside TCP and bare UDP; RECORD=1 appends to bench/HISTORY.md
 	@bench/run.py $(if $(RECORD),--record) $(ARGS)

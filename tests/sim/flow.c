@@ -44,6 +44,18 @@ static struct roce_mr *add_region(struct sim_flow *flow, unsigned int host,
 	return mr;
 }
 
+static struct roce_mr *add_window(struct sim_flow *flow, unsigned int host)
+{
+	struct sim_stack *s = &flow->run->pair.hosts[host];
+	struct roce_mr *mw = &s->mrs[s->mr_count++];
+
+	ROCE_ASSERT(s->mr_count <= SIM_MRS_MAX);
+	while (roce_window_mr_add(&s->transport.keys, mw, ROCE_MR_WINDOW_2, &s->pd,
+				  (uint32_t)roce_prng_next(&s->prng), 0x7f) != 0)
+		continue;
+	return mw;
+}
+
 static void on_post(struct roce_event *ev)
 {
 	struct sim_flow *flow = roce_container_of(ev, struct sim_flow, post_event);
@@ -71,18 +83,49 @@ void sim_flow_init(struct sim_flow *flow, struct sim_run *run, uint32_t conn, un
 	};
 	roce_event_init(&flow->post_event, on_post);
 	roce_event_init(&flow->recv_event, on_recv_due);
-	flow->source = add_region(flow, from, &plan->source, 0);
+	flow->source = add_region(flow, from, &plan->source, ROCE_ACCESS_MW_BIND);
 	flow->sink = add_region(flow, from, &plan->sink, ROCE_ACCESS_LOCAL_WRITE);
 	flow->target = add_region(flow, !from, &plan->target,
 				  ROCE_ACCESS_LOCAL_WRITE | ROCE_ACCESS_REMOTE_WRITE |
-					  ROCE_ACCESS_REMOTE_READ | ROCE_ACCESS_REMOTE_ATOMIC);
+					  ROCE_ACCESS_REMOTE_READ | ROCE_ACCESS_REMOTE_ATOMIC |
+					  ROCE_ACCESS_MW_BIND);
 	flow->landing = add_region(flow, !from, &plan->landing, ROCE_ACCESS_LOCAL_WRITE);
 	for (uint32_t i = 0; i < plan->op_count; i++) {
-		if (plan->ops[i].opcode != ROCE_WR_SEND_WITH_INV)
+		if (plan->ops[i].opcode == ROCE_WR_SEND_WITH_INV)
+			flow->windows[i] = add_window(flow, !from);
+		else if (plan->ops[i].opcode == ROCE_WR_BIND_MW)
+			flow->windows[i] = add_window(flow, from);
+	}
+}
+
+/* Over a whole region; the key gets another low byte. */
+static struct roce_mem_bind bind_of(const struct sim_flow *flow, uint32_t index,
+				    const struct roce_mr *mr, uint32_t access)
+{
+	const struct roce_mr *mw = flow->windows[index];
+
+	return (struct roce_mem_bind){
+		.rkey = {(mw->rkey.v & ~0xffu) | ((mw->rkey.v + 1) & 0xff)},
+		.lkey = mr->lkey.v,
+		.addr = mr->iova,
+		.length = mr->length,
+		.access = access |
+			  (flow->plan->ops[index].is_zero_based ? ROCE_ACCESS_ZERO_BASED : 0),
+	};
+}
+
+void sim_flow_bind_windows(struct sim_flow *flow)
+{
+	for (uint32_t i = 0; i < flow->plan->op_count; i++) {
+		struct roce_mem_bind bind;
+
+		if (flow->plan->ops[i].opcode != ROCE_WR_SEND_WITH_INV)
 			continue;
-		flow->windows[i] = add_region(flow, !from, &plan->target,
-					      ROCE_ACCESS_LOCAL_WRITE | ROCE_ACCESS_REMOTE_WRITE);
-		flow->windows[i]->can_invalidate = true;
+		bind = bind_of(flow, i, flow->target, ROCE_ACCESS_REMOTE_WRITE);
+		if (roce_mem_bind(&flow->peer->qp.t->keys, flow->peer->qp.cfg.pd, &flow->peer->qp,
+				  &bind) != ROCE_MEM_OK)
+			sim_run_fail(flow->run, "conn %u host %u: bind for request %u refused",
+				     flow->conn, !flow->plan->from, i);
 	}
 }
 
@@ -169,8 +212,19 @@ static void fill_wr(struct sim_flow *flow, uint32_t index, struct roce_send_wr *
 		.compare_add = op->compare_add,
 		.swap = op->swap,
 	};
-	if (flow->windows[index])
+	if (op->opcode == ROCE_WR_BIND_MW) {
+		flow->bind = bind_of(flow, index, flow->source, ROCE_ACCESS_REMOTE_READ);
+		wr->bind = &flow->bind;
+		flow->bound_keys[index] = flow->bind.rkey.v;
+	} else if (op->opcode == ROCE_WR_LOCAL_INV) {
+		wr->imm_be = flow->bound_keys[op->window_op];
+	} else if (flow->windows[index]) {
 		wr->imm_be = flow->windows[index]->rkey.v;
+	} else if (op->window_op != SIM_NO_OP && flow->windows[op->window_op]) {
+		wr->rkey = flow->windows[op->window_op]->rkey.v;
+		wr->remote_addr =
+			va_of(flow, !flow->plan->from, flow->windows[op->window_op], op->remote);
+	}
 	if (op->flags & ROCE_SEND_INLINE)
 		fill_inline(flow, op, sges, scratch);
 	else
@@ -341,8 +395,30 @@ static uint8_t wc_opcode_of(uint8_t opcode)
 		return ROCE_WC_FETCH_ADD;
 	case ROCE_WR_ATOMIC_WRITE:
 		return ROCE_WC_ATOMIC_WRITE;
+	case ROCE_WR_BIND_MW:
+		return ROCE_WC_BIND_MW;
+	case ROCE_WR_LOCAL_INV:
+		return ROCE_WC_LOCAL_INV;
 	}
 	return ROCE_WC_SEND;
+}
+
+/* What was bound is open until the invalidation that names it can have been executed. */
+static void check_local(struct sim_flow *flow, uint32_t index)
+{
+	const struct sim_op *op = &flow->plan->ops[index];
+
+	if (op->opcode == ROCE_WR_LOCAL_INV && flow->windows[op->window_op]->is_valid)
+		sim_run_fail(flow->run, "conn %u host %u: request %u invalidated nothing",
+			     flow->conn, flow->plan->from, index);
+	if (op->opcode != ROCE_WR_BIND_MW || flow->windows[index]->is_valid)
+		return;
+	for (uint32_t i = index + 1; i < flow->posted; i++)
+		if (flow->plan->ops[i].opcode == ROCE_WR_LOCAL_INV &&
+		    flow->plan->ops[i].window_op == index)
+			return;
+	sim_run_fail(flow->run, "conn %u host %u: request %u bound nothing", flow->conn,
+		     flow->plan->from, index);
 }
 
 static void check_success(struct sim_flow *flow, uint32_t index, const struct roce_cqe *cqe)
@@ -371,6 +447,7 @@ static void check_success(struct sim_flow *flow, uint32_t index, const struct ro
 		sim_run_fail(flow->run, "conn %u host %u: request %u has byte_len %lu, not %u",
 			     flow->conn, flow->plan->from, index, (unsigned long)cqe->byte_len,
 			     op->length);
+	check_local(flow, index);
 	if (flow->run->is_failed)
 		return;
 	sim_model_apply(flow, index);
@@ -456,7 +533,7 @@ static void check_window(struct sim_flow *flow, uint32_t index)
 	for (uint32_t i = 0; i < flow->plan->op_count; i++) {
 		const struct sim_op *op = &flow->plan->ops[i];
 
-		if (!flow->windows[i])
+		if (op->opcode != ROCE_WR_SEND_WITH_INV)
 			continue;
 		if (i <= index && flow->windows[i]->is_valid)
 			sim_run_fail(flow->run, "conn %u host %u: request %u invalidated nothing",

@@ -15,6 +15,11 @@ static bool is_atomic(uint8_t opcode)
 	return opcode == ROCE_WR_ATOMIC_CMP_AND_SWP || opcode == ROCE_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+static bool is_local(uint8_t opcode)
+{
+	return opcode == ROCE_WR_BIND_MW || opcode == ROCE_WR_LOCAL_INV;
+}
+
 static bool is_write(uint8_t opcode)
 {
 	return opcode == ROCE_WR_RDMA_WRITE || opcode == ROCE_WR_RDMA_WRITE_WITH_IMM ||
@@ -69,6 +74,8 @@ static void apply(struct sim_flow *flow, const struct sim_op *op)
 	static uint8_t message[(1u << 20) + 4096];
 
 	ROCE_ASSERT(op->length <= sizeof(message));
+	if (is_local(op->opcode))
+		return;
 	if (is_atomic(op->opcode)) {
 		execute_atomic(flow, op, own, peer);
 		return;
@@ -170,6 +177,8 @@ static bool could_have_put(const struct sim_flow *flow, const struct sim_op *op,
 	const struct sim_recv *recv;
 	size_t position;
 
+	if (is_local(op->opcode))
+		return false;
 	if (host == from) {
 		position = position_in(op->pieces, op->piece_count, offset);
 		if (position >= op->length)

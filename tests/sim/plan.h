@@ -78,6 +78,10 @@ struct sim_op {
 	uint64_t compare_add;
 	uint64_t swap;
 	uint32_t recv; /* the receive that it takes, or SIM_NO_RECV */
+	/* WRITE: goes through the window that this later SEND invalidates; LOCAL_INV: what it ends
+	 * is of this bind; SIM_NO_OP: neither */
+	uint32_t window_op;
+	bool is_zero_based; /* the window of a bind, or of a SEND with invalidate */
 };
 
 struct sim_recv {

@@ -43,10 +43,22 @@ static inline bool is_word(uint8_t opcode)
 	return is_atomic(opcode) || opcode == ROCE_WR_ATOMIC_WRITE;
 }
 
+/* Executed here, without a packet. */
+static inline bool is_local(uint8_t opcode)
+{
+	return opcode == ROCE_WR_BIND_MW || opcode == ROCE_WR_LOCAL_INV;
+}
+
 static inline bool is_send(uint8_t opcode)
 {
 	return opcode == ROCE_WR_SEND || opcode == ROCE_WR_SEND_WITH_IMM ||
 	       opcode == ROCE_WR_SEND_WITH_INV;
+}
+
+static inline bool is_write(uint8_t opcode)
+{
+	return opcode == ROCE_WR_RDMA_WRITE || opcode == ROCE_WR_RDMA_WRITE_WITH_IMM ||
+	       opcode == ROCE_WR_ATOMIC_WRITE;
 }
 
 static inline bool is_fetch(uint8_t opcode)

@@ -7,7 +7,8 @@
 
 #include "wire/mtu.h"
 
-#define INVALIDATES_MAX 4u /* of one flow: each takes a region */
+#define INVALIDATES_MAX 4u /* of one flow: each takes a window */
+#define BINDS_MAX	4u /* the same */
 
 /* ---- requests ---- */
 
@@ -60,11 +61,16 @@ static void draw_op(struct draw *d, struct sim_op *op, uint32_t mtu, uint32_t le
 		ROCE_WR_ATOMIC_FETCH_AND_ADD,
 		ROCE_WR_SEND_WITH_INV,
 		ROCE_WR_ATOMIC_WRITE,
+		ROCE_WR_BIND_MW,
+		ROCE_WR_LOCAL_INV,
 	};
 
-	*op = (struct sim_op){.recv = SIM_NO_RECV};
+	*op = (struct sim_op){.recv = SIM_NO_RECV, .window_op = SIM_NO_OP};
 	op->opcode = opcodes[below(d, sizeof(opcodes))];
 	op->length = is_word(op->opcode) ? 8 : draw_length(d, mtu, length_max);
+	if (is_local(op->opcode))
+		op->length = 0;
+	op->is_zero_based = chance(d, 50);
 	op->imm = (uint32_t)roce_prng_next(&d->prng);
 	op->swap = roce_prng_next(&d->prng);
 	op->compare_add = roce_prng_next(&d->prng);
@@ -74,6 +80,45 @@ static void draw_op(struct draw *d, struct sim_op *op, uint32_t mtu, uint32_t le
 		op->flags |= ROCE_SEND_FENCE;
 	if (chance(d, 20))
 		op->flags |= ROCE_SEND_SOLICITED;
+}
+
+/* The bind before `index` whose window is still bound there; SIM_NO_OP if none. */
+static uint32_t find_bound(const struct sim_flow_plan *flow, uint32_t index)
+{
+	for (uint32_t i = index; i-- > 0;) {
+		bool is_ended = false;
+
+		for (uint32_t k = i + 1; k < index; k++)
+			is_ended |= flow->ops[k].opcode == ROCE_WR_LOCAL_INV &&
+				    flow->ops[k].window_op == i;
+		if (flow->ops[i].opcode == ROCE_WR_BIND_MW && !is_ended)
+			return i;
+	}
+	return SIM_NO_OP;
+}
+
+/* What an invalidation ends, and which WRITEs use the window that a later SEND invalidates. */
+static void draw_windows(struct draw *d, struct sim_flow_plan *flow)
+{
+	uint32_t binds = 0;
+
+	for (uint32_t i = 0; i < flow->op_count; i++) {
+		struct sim_op *op = &flow->ops[i];
+
+		if (op->opcode == ROCE_WR_BIND_MW && binds++ >= BINDS_MAX)
+			op->opcode = ROCE_WR_RDMA_WRITE;
+		if (op->opcode == ROCE_WR_LOCAL_INV) {
+			op->window_op = find_bound(flow, i);
+			if (op->window_op == SIM_NO_OP)
+				op->opcode = ROCE_WR_RDMA_WRITE;
+		}
+		if (op->opcode != ROCE_WR_SEND_WITH_INV)
+			continue;
+		for (uint32_t k = 0; k < i; k++)
+			if (is_write(flow->ops[k].opcode) && flow->ops[k].window_op == SIM_NO_OP &&
+			    chance(d, 30))
+				flow->ops[k].window_op = i;
+	}
 }
 
 void draw_ops(struct draw *d, struct sim_flow_plan *flow, const struct sim_conn *conn)
@@ -97,13 +142,11 @@ void draw_ops(struct draw *d, struct sim_flow_plan *flow, const struct sim_conn 
 	flow->op_count = chance(d, 10) ? 0 : between(d, 1, chance(d, 50) ? 12 : SIM_OPS_MAX);
 	for (uint32_t i = 0; i < flow->op_count; i++) {
 		draw_op(d, &flow->ops[i], mtu, length_max);
-		if (flow->ops[i].opcode != ROCE_WR_SEND_WITH_INV)
-			continue;
-		if (invalidates == INVALIDATES_MAX)
+		if (flow->ops[i].opcode == ROCE_WR_SEND_WITH_INV &&
+		    invalidates++ >= INVALIDATES_MAX)
 			flow->ops[i].opcode = ROCE_WR_SEND;
-		else
-			invalidates++;
 	}
+	draw_windows(d, flow);
 	flow->fatal_op = SIM_NO_OP;
 }
 
@@ -111,6 +154,9 @@ void draw_ops(struct draw *d, struct sim_flow_plan *flow, const struct sim_conn 
 
 static void spoil(struct draw *d, struct sim_op *op, enum sim_defect defect)
 {
+	op->window_op = SIM_NO_OP;
+	if (is_local(op->opcode))
+		op->opcode = ROCE_WR_RDMA_WRITE;
 	if (op->length == 0)
 		op->length = between(d, 1, 3000);
 	switch (defect) {

@@ -163,7 +163,7 @@ static bool is_overlap(const struct sim_op *a, const struct sim_op *b)
 
 static bool has_target(uint8_t opcode)
 {
-	return !is_send(opcode);
+	return !is_send(opcode) && !is_local(opcode);
 }
 
 static void draw_target(struct draw *d, struct sim_flow_plan *flow, uint32_t index)
@@ -215,6 +215,8 @@ static void draw_places(struct draw *d, struct sim_flow_plan *flow, const struct
 		struct sim_op *op = &flow->ops[i];
 		bool is_borrowed = false;
 
+		if (is_local(op->opcode))
+			continue;
 		if (!is_fetch(op->opcode)) {
 			is_borrowed = borrow_sink(d, flow, i);
 			if (!is_borrowed)

@@ -299,6 +299,8 @@ static void build(struct sim_run *run)
 		}
 		if (!sim_pair_connect(&run->pair, &qps[0][c]->qp, &qps[1][c]->qp, &plan->conns[c]))
 			sim_run_fail(run, "conn %u: modify refused", c);
+		sim_flow_bind_windows(&run->flows[c][0]);
+		sim_flow_bind_windows(&run->flows[c][1]);
 	}
 }
 

@@ -23,7 +23,10 @@ struct sim_flow {
 	struct roce_mr *sink;
 	struct roce_mr *target;
 	struct roce_mr *landing;
-	struct roce_mr *windows[SIM_OPS_MAX]; /* by request: what its SEND invalidates, or NULL */
+	struct roce_mr *windows[SIM_OPS_MAX]; /* by request: what its SEND invalidates, what it
+						 binds, or NULL */
+	struct roce_mem_bind bind;	      /* of the request being posted */
+	uint32_t bound_keys[SIM_OPS_MAX];     /* by request: key that its bind gives */
 	struct roce_event post_event;
 	struct roce_event recv_event;
 	struct roce_prng prng;
@@ -80,6 +83,8 @@ void sim_flow_post(struct sim_flow *flow);
 void sim_flow_post_recvs(struct sim_flow *flow);
 /* All requests have ended. */
 bool sim_flow_is_sent(const struct sim_flow *flow);
+/* The peer binds what SENDs will invalidate; both QPs are connected. */
+void sim_flow_bind_windows(struct sim_flow *flow);
 /* Receives that were posted and will still complete: what a dead QP leaves in its SRQ will not. */
 uint32_t sim_flow_recvs_due(const struct sim_flow *flow);
 /* All receives of the plan have ended, or the SRQ keeps them. */
