@@ -5,6 +5,7 @@
  * their names and meaning, new ones may be added.
  */
 #include "tools/command.h"
+#include "tools/names.h"
 #include "tools/json.h"
 
 #include "engine/facts.h"
@@ -188,6 +189,7 @@ int roce_cmd_devices(int argc, char **argv)
 	};
 	bool verbose = false;
 	bool json = false;
+	char err[256];
 	int c;
 
 	opterr = 0;
@@ -201,5 +203,7 @@ int roce_cmd_devices(int argc, char **argv)
 	}
 	if (optind < argc)
 		return roce_usage_error("devices", "takes no argument, got %s", argv[optind]);
+	if (roce_names_check(getenv("UROCE_NAME"), err, sizeof(err)))
+		fprintf(stderr, "uroce devices: %s\n", err);
 	return list_devices(json, verbose);
 }

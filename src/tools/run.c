@@ -11,6 +11,7 @@
 #include "tools/command.h"
 #include "tools/elf_image.h"
 #include "tools/environment.h"
+#include "tools/names.h"
 #include "tools/place.h"
 
 #include <errno.h>
@@ -70,6 +71,18 @@ static int find_program(const char *name, char *out)
 			return was_denied ? -EACCES : -ENOENT;
 		path += n + 1;
 	}
+}
+
+/* Programs of this installation, verbs-check among them, are found without a path. */
+static int find_beside(const struct roce_place *place, const char *name, char *out)
+{
+	const char *slash = strrchr(place->self, '/');
+	int length;
+
+	if (!slash || strchr(name, '/'))
+		return -ENOENT;
+	length = snprintf(out, PATH_MAX, "%.*s/%s", (int)(slash - place->self), place->self, name);
+	return length > 0 && length < PATH_MAX && is_program(out) ? 0 : -ENOENT;
 }
 
 /*
@@ -197,7 +210,11 @@ int roce_cmd_run(int argc, char **argv)
 		fprintf(stderr, "uroce run: %s\n", err);
 		return ROCE_EXIT_CANNOT_RUN;
 	}
+	if (roce_names_check(getenv("UROCE_NAME"), err, sizeof(err)))
+		fprintf(stderr, "uroce run: %s\n", err);
 	rc = find_program(argv[first], path);
+	if (rc == -ENOENT)
+		rc = find_beside(&place, argv[first], path);
 	if (rc) {
 		fprintf(stderr, "uroce run: %s: %s\n", argv[first],
 			rc == -ENOENT ? "no such program" : strerror(-rc));
@@ -210,6 +227,8 @@ int roce_cmd_run(int argc, char **argv)
 		fprintf(stderr, "uroce run: out of memory\n");
 		return ROCE_EXIT_FAILED;
 	}
-	execvp(argv[first], argv + first);
+	execv(path, argv + first);
+	if (errno == ENOEXEC) /* a script without #!, which execvp() gives to the shell */
+		execvp(argv[first], argv + first);
 	return cannot_run(path, "cannot be started:", strerror(errno));
 }
