@@ -57,9 +57,9 @@ static void fill_device_attr(struct ibv_context *context, struct ibv_device_attr
 		.vendor_id = 0xffffff,
 		.max_qp = ROCE_MAX_QP,
 		.max_qp_wr = ROCE_MAX_QP_WR,
-		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT |
-				    IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
-				    IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW |
+		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SYS_IMAGE_GUID |
+				    IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE |
+				    IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW |
 				    IBV_DEVICE_MEM_WINDOW_TYPE_2B,
 		.max_sge = ROCE_MAX_SGE,
 		.max_sge_rd = ROCE_MAX_SGE,
