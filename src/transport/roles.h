@@ -128,7 +128,7 @@ uint32_t roce_read_chunk_packets(const struct roce_qp *qp, const struct roce_sen
 enum roce_verdict roce_completer_rx(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
 				    const struct roce_opcode_info *info, roce_ns_t now);
 
-/* ---- responder.c ---- */
+/* ---- responder.c, resp_answer.c ---- */
 
 enum roce_verdict roce_responder_rx(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
 				    const struct roce_opcode_info *info, roce_ns_t now);
