@@ -13,7 +13,8 @@
  *
  * Probes (member.h) verify every number that is about to be used; if a number is wrong
  * (somebody else joined, connected or detached something), resync finds out all of them and
- * replaces sockets that have left the group. Single-threaded; called by server.c.
+ * replaces sockets that have left the group. Single-threaded; called by served_group.c and
+ * session.c.
  */
 #ifndef ROCE_DAEMON_GROUP_H
 #define ROCE_DAEMON_GROUP_H
@@ -43,9 +44,9 @@ struct roce_group_member {
 	uint8_t slot; /* LEASED */
 	int fd;
 	uint64_t inode;
-	bool is_watched;	  /* server.c listens to it */
+	bool is_watched;	  /* served_group.c listens to it */
 	bool is_unclaimed;	  /* of a client that has not come back since we were restarted */
-	int32_t kept_index;	  /* what the keeper believes (server.c), or one of the next */
+	int32_t kept_index;	  /* what the keeper believes (handover.c), or one of the next */
 #define ROCE_MEMBER_NOT_KEPT (-1) /* the keeper does not have it */
 #define ROCE_MEMBER_CHANGED  (-2) /* has it, but knows it as something else */
 };
@@ -53,7 +54,7 @@ struct roce_group_member {
 struct roce_group {
 	struct roce_address address;
 	uint32_t nonce;
-	int guard_fd; /* -1, or the name that says that this address is ours (server.c) */
+	int guard_fd; /* -1, or the name that says that this address is ours (served_group.c) */
 	bool is_guard_kept;
 	int prober_fd;
 	bool can_probe; /* false: probes do not arrive here (a packet filter?), trust the count */

@@ -17,12 +17,13 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "control/clock.h"
+
 #define SEND_SECONDS_MAX 1
-#define RESTARTS_MAX	 5 /* within RESTART_SECONDS: then give up */
-#define RESTART_SECONDS	 10
+#define RESTARTS_MAX	 5 /* within RESTARTS_NS: then give up */
+#define RESTARTS_NS	 (10 * ROCE_NS_PER_S)
 #define ARGUMENTS_MAX	 64
 #define ENTRIES_STEP	 64
 
@@ -36,7 +37,7 @@ struct keeper {
 	int fd; /* to uroced */
 	struct entry *entry;
 	size_t count, room;
-	time_t restart[RESTARTS_MAX];
+	roce_ns_t restart[RESTARTS_MAX];
 };
 
 int roce_keeper_send(int keeper_fd, const struct roce_keeper_record *r, int fd)
@@ -183,13 +184,12 @@ static void exec_daemon(struct keeper *k, int fd)
 
 static bool may_restart(struct keeper *k)
 {
-	struct timespec ts;
+	roce_ns_t now = roce_clock_now();
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	if (k->restart[0] && ts.tv_sec - k->restart[0] < RESTART_SECONDS)
+	if (k->restart[0] && now - k->restart[0] < RESTARTS_NS)
 		return false;
 	memmove(k->restart, k->restart + 1, sizeof(k->restart) - sizeof(k->restart[0]));
-	k->restart[RESTARTS_MAX - 1] = ts.tv_sec;
+	k->restart[RESTARTS_MAX - 1] = now;
 	return true;
 }
 

@@ -3,7 +3,7 @@
  * Which receive-queue slot belongs to whom. Slots 1 to 254 are the top byte of the QP numbers that
  * a process uses, so a freed slot rests: packets for its former holder may still be under way. The
  * one that has been free for longest is leased first, which gives each the longest rest that the
- * demand allows. A pure table: no clock, no sockets; called by server.c.
+ * demand allows. A pure table: no clock, no sockets; called by session.c and server.c.
  */
 #ifndef ROCE_DAEMON_LEASE_H
 #define ROCE_DAEMON_LEASE_H

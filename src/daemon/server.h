@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * uroced's state, shared by server.c (loop, groups, keeper), session.c (what one client asks for)
- * and stray.c (packets that reached the wrong socket). One thread; every handler returns at once.
+ * uroced's state, shared by server.c (loop, deadlines), served_group.c (the groups of sockets),
+ * handover.c (what the keeper knows), session.c (what one client asks for) and stray.c (packets
+ * that reached the wrong socket). One thread; every handler returns at once.
  * Every table has a limit that is named here.
  */
 #ifndef ROCE_DAEMON_SERVER_H
@@ -160,9 +161,17 @@ const char *roce_server_counter_str(enum roce_server_counter counter);
 /* Returns when the daemon has left: exit status. */
 int roce_server_run(const struct roce_server_config *cfg);
 
-roce_ns_t roce_server_now(void);
-
 /* server.c */
+void roce_server_release_slot(struct roce_server *s, uint8_t slot);
+struct roce_session *roce_server_find_holder(struct roce_server *s, uint8_t slot);
+void roce_server_add_source(struct roce_server *s, struct roce_source *source);
+/* Makes *next no later than `at`; 0: no such deadline. */
+void roce_server_nearest(roce_ns_t *next, roce_ns_t at);
+/* A line on stderr of a uroced in the foreground. */
+__attribute__((format(printf, 2, 3))) void roce_server_log(const struct roce_server *s,
+							   const char *format, ...);
+
+/* served_group.c */
 struct roce_served_group *roce_server_find_group(struct roce_server *s,
 						 const struct roce_address *a);
 struct roce_served_group *roce_server_find_group_by_gid(struct roce_server *s,
@@ -171,14 +180,31 @@ struct roce_served_group *roce_server_find_group_by_gid(struct roce_server *s,
 int roce_server_get_group(struct roce_server *s, const struct roce_address *a, uint32_t nonce,
 			  struct roce_served_group **out, char *err, size_t err_size);
 void roce_server_explain(const struct roce_address *a, int error, char *err, size_t err_size);
-void roce_server_release_slot(struct roce_server *s, uint8_t slot);
 void roce_server_remove_member(struct roce_server *s, struct roce_served_group *sg, uint8_t slot);
 /* After any change of a group: tells the keeper and plans the next look at it. */
 void roce_server_on_group_changed(struct roce_server *s, struct roce_served_group *sg);
-void roce_server_keep_slot(struct roce_server *s, uint8_t slot, const struct roce_session *c);
-struct roce_session *roce_server_find_holder(struct roce_server *s, uint8_t slot);
 /* Something arrived where it should not: checks the group, not too often. */
 void roce_server_suspect(struct roce_server *s, struct roce_served_group *sg);
+void roce_server_check_groups(struct roce_server *s, roce_ns_t now, roce_ns_t *next);
+/* For a group that the keeper hands over: not in the list yet, without sockets. */
+struct roce_served_group *roce_server_make_group(void);
+void roce_server_set_group_handlers(struct roce_server *s, struct roce_group *g);
+void roce_server_destroy_group(struct roce_server *s, struct roce_served_group *sg);
+/* At the end: the programs keep their sockets, in an order that works without us. */
+void roce_server_leave_groups(struct roce_server *s);
+
+/* handover.c */
+void roce_handover_start_keeper(struct roce_server *s);
+void roce_handover_check_keeper(struct roce_server *s, roce_ns_t now, roce_ns_t *next);
+/* The keeper lets go of its copies before we rearrange and close ours. */
+void roce_handover_dismiss_keeper(struct roce_server *s);
+void roce_handover_keep(struct roce_server *s, const struct roce_keeper_record *r, int fd);
+void roce_handover_keep_group(struct roce_server *s, struct roce_served_group *sg);
+void roce_handover_keep_slot(struct roce_server *s, uint8_t slot, const struct roce_session *c);
+/* Takes everything back from the keeper that started us. 0 or -errno. */
+int roce_handover_resume(struct roce_server *s);
+/* Frees what nobody will claim; how many still wait. */
+unsigned roce_handover_check_orphans(struct roce_server *s, roce_ns_t now);
 
 /* session.c */
 void roce_session_open(struct roce_server *s, int fd);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "control/clock.h"
 #include "daemon/member.h"
 #include "daemon/server.h"
 
@@ -165,7 +166,7 @@ void roce_session_open(struct roce_server *s, int fd)
 	c->socket.fd = fd;
 	c->socket.on_ready = on_socket_ready;
 	c->peer = peer;
-	c->since = roce_server_now();
+	c->since = roce_clock_now();
 	c->number = ++s->last_number;
 	roce_list_init(&c->output);
 	roce_list_add_tail(&s->sessions, &c->link);
@@ -218,7 +219,7 @@ static void supersede(struct roce_server *s, struct roce_session *c)
 			if (!roce_lease_table_is_holder(&s->leases, (uint8_t)i, old->number))
 				continue;
 			s->leases.lease[i].holder = 0;
-			s->orphan[i].until = roce_server_now() + ROCE_SERVER_ORPHAN_NS;
+			s->orphan[i].until = roce_clock_now() + ROCE_SERVER_ORPHAN_NS;
 			s->orphan[i].pid = old->peer.pid;
 		}
 		roce_session_close(s, old);
@@ -267,7 +268,7 @@ static void on_lease(struct roce_server *s, struct roce_session *c, uint32_t seq
 			   ROCE_SERVER_CLIENT_SLOTS);
 		return;
 	}
-	if (roce_server_now() < s->claims_until) {
+	if (roce_clock_now() < s->claims_until) {
 		c->is_lease_waiting = true;
 		c->waiting_sequence = sequence;
 		return;
@@ -281,7 +282,7 @@ static void on_lease(struct roce_server *s, struct roce_session *c, uint32_t seq
 	}
 	c->slot_count++;
 	s->counter[ROCE_SERVER_leases]++;
-	roce_server_keep_slot(s, answer.lease.slot, c);
+	roce_handover_keep_slot(s, answer.lease.slot, c);
 	send_message(s, c, &answer, -1);
 }
 
@@ -446,7 +447,7 @@ static void on_claim(struct roce_server *s, struct roce_session *c, struct roce_
 		c->slot_count++;
 		s->counter[ROCE_SERVER_claims]++;
 		s->orphan[slot].until = 0;
-		roce_server_keep_slot(s, slot, c);
+		roce_handover_keep_slot(s, slot, c);
 	}
 	for (unsigned i = 0; i < p->fd_count; i++)
 		claim_socket(s, c, slot, &m->claim.address[i], m->claim.nonce[i], p->fds[i]);
@@ -509,7 +510,7 @@ static void on_status(struct roce_server *s, struct roce_session *c, uint32_t se
 
 	m.status_daemon.pid = (uint32_t)getpid();
 	m.status_daemon.keeper_pid = s->keeper.fd >= 0 ? (uint32_t)s->keeper_pid : 0;
-	m.status_daemon.uptime_ms = (roce_server_now() - s->started) / ROCE_NS_PER_MS;
+	m.status_daemon.uptime_ms = (roce_clock_now() - s->started) / ROCE_NS_PER_MS;
 	m.status_daemon.slots = (uint16_t)s->leases.held_count;
 	m.status_daemon.clients = s->session_count;
 	snprintf(m.status_daemon.product, sizeof(m.status_daemon.product), "%s", UROCE_VERSION);

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "control/clock.h"
 #include "daemon/server.h"
 
 #ifndef UDP_GRO
@@ -80,7 +81,7 @@ void roce_stray_on_client(struct roce_server *s, struct roce_session *c,
 		s->counter[ROCE_SERVER_strays_unowned]++;
 		return;
 	}
-	if (!take_token(&c->strays, roce_server_now())) {
+	if (!take_token(&c->strays, roce_clock_now())) {
 		s->counter[ROCE_SERVER_strays_limited]++;
 		return;
 	}
@@ -118,7 +119,7 @@ static void take_packet(struct roce_server *s, struct roce_served_group *sg, str
 	}
 	slot = m->stray.data[SLOT_OFFSET];
 	if (slot && roce_server_find_holder(s, slot) &&
-	    !take_token(&sg->strays, roce_server_now())) {
+	    !take_token(&sg->strays, roce_clock_now())) {
 		s->counter[ROCE_SERVER_strays_limited]++;
 		return;
 	}
