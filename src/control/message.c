@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Encoding and decoding of control messages. Both directions run through the same list of fields
- * (transfer_body), so they cannot drift apart: a cursor either writes a field or reads and checks
- * it. A cursor that met an error stays there and touches nothing more. Called by channel.c; pure.
+ * (transfer_body) with the functions of cursor.h. Called by channel.c; pure.
  */
 #include "control/message.h"
 
@@ -10,131 +9,19 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "control/cursor.h"
 
 #define HEADER_BYTES 16
 
-struct cursor {
-	uint8_t *data;
-	size_t length; /* reading: bytes there are; writing: room */
-	size_t at;
-	int writing;
-	enum roce_message_error error;
-};
-
-static uint8_t *advance(struct cursor *c, size_t bytes)
+static void transfer_slot(struct roce_cursor *c, uint8_t *slot)
 {
-	uint8_t *p = c->data + c->at;
-
-	if (c->error)
-		return NULL;
-	if (bytes > c->length - c->at) {
-		c->error = ROCE_MESSAGE_ERROR_TRUNCATED;
-		return NULL;
-	}
-	c->at += bytes;
-	return p;
-}
-
-static uint64_t transfer_number(struct cursor *c, uint64_t value, size_t bytes)
-{
-	uint8_t *p = advance(c, bytes);
-
-	if (!p)
-		return 0;
-	if (c->writing) {
-		for (size_t i = 0; i < bytes; i++)
-			p[i] = (uint8_t)(value >> (8 * i));
-		return value;
-	}
-	value = 0;
-	for (size_t i = 0; i < bytes; i++)
-		value |= (uint64_t)p[i] << (8 * i);
-	return value;
-}
-
-static void transfer_u8(struct cursor *c, uint8_t *v)
-{
-	*v = (uint8_t)transfer_number(c, *v, 1);
-}
-
-static void transfer_u16(struct cursor *c, uint16_t *v)
-{
-	*v = (uint16_t)transfer_number(c, *v, 2);
-}
-
-static void transfer_u32(struct cursor *c, uint32_t *v)
-{
-	*v = (uint32_t)transfer_number(c, *v, 4);
-}
-
-static void transfer_u64(struct cursor *c, uint64_t *v)
-{
-	*v = transfer_number(c, *v, 8);
-}
-
-static void transfer_bytes(struct cursor *c, void *bytes, size_t length)
-{
-	uint8_t *p = advance(c, length);
-
-	if (!p)
-		return;
-	if (c->writing)
-		memcpy(p, bytes, length);
-	else
-		memcpy(bytes, p, length);
-}
-
-/* Two bytes of length, then the characters without a terminator. */
-static void transfer_string(struct cursor *c, char *s, size_t size)
-{
-	uint16_t length = c->writing ? (uint16_t)strnlen(s, size - 1) : 0;
-
-	transfer_u16(c, &length);
-	if (c->error)
-		return;
-	if (length >= size) {
-		c->error = ROCE_MESSAGE_ERROR_STRING;
-		return;
-	}
-	transfer_bytes(c, s, length);
-	if (c->writing || c->error)
-		return;
-	s[length] = 0;
-	/* They end up in terminals and logs. */
-	for (uint16_t i = 0; i < length; i++)
-		if ((uint8_t)s[i] < 0x20 || s[i] == 0x7f)
-			c->error = ROCE_MESSAGE_ERROR_STRING;
-}
-
-static void transfer_slot(struct cursor *c, uint8_t *slot)
-{
-	transfer_u8(c, slot);
+	roce_cursor_u8(c, slot);
 	if (!c->error && (*slot < 1 || *slot > ROCE_CONTROL_SLOT_MAX))
 		c->error = ROCE_MESSAGE_ERROR_SLOT;
 }
 
-static void transfer_flags(struct cursor *c, uint32_t *flags, uint32_t known)
-{
-	transfer_u32(c, flags);
-	if (!c->error && (*flags & ~known))
-		c->error = ROCE_MESSAGE_ERROR_FLAGS;
-}
-
-static void transfer_address(struct cursor *c, struct roce_address *a)
-{
-	transfer_bytes(c, a->gid.raw, sizeof(a->gid.raw));
-	transfer_u32(c, &a->ifindex);
-}
-
-static void transfer_count(struct cursor *c, uint8_t *count, uint8_t most)
-{
-	transfer_u8(c, count);
-	if (!c->error && *count > most)
-		c->error = ROCE_MESSAGE_ERROR_COUNT;
-}
-
 /* Family (4 or 6), port, scope, 16 bytes of address: IPv4 in the first four. */
-static void transfer_sockaddr(struct cursor *c, struct sockaddr_storage *ss)
+static void transfer_sockaddr(struct roce_cursor *c, struct sockaddr_storage *ss)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)ss;
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
@@ -152,10 +39,10 @@ static void transfer_sockaddr(struct cursor *c, struct sockaddr_storage *ss)
 		scope = in6->sin6_scope_id;
 		memcpy(address, &in6->sin6_addr, 16);
 	}
-	transfer_u8(c, &family);
-	transfer_u16(c, &port);
-	transfer_u32(c, &scope);
-	transfer_bytes(c, address, sizeof(address));
+	roce_cursor_u8(c, &family);
+	roce_cursor_u16(c, &port);
+	roce_cursor_u32(c, &scope);
+	roce_cursor_bytes(c, address, sizeof(address));
 	if (c->writing || c->error)
 		return;
 	memset(ss, 0, sizeof(*ss));
@@ -173,17 +60,17 @@ static void transfer_sockaddr(struct cursor *c, struct sockaddr_storage *ss)
 	}
 }
 
-static void transfer_stray(struct cursor *c, struct roce_message *m)
+static void transfer_stray(struct roce_cursor *c, struct roce_message *m)
 {
 	uint8_t *p;
 
-	transfer_bytes(c, m->stray.local.raw, sizeof(m->stray.local.raw));
+	roce_cursor_bytes(c, m->stray.local.raw, sizeof(m->stray.local.raw));
 	transfer_sockaddr(c, &m->stray.from);
-	transfer_u8(c, &m->stray.tos);
-	transfer_u16(c, &m->stray.length);
+	roce_cursor_u8(c, &m->stray.tos);
+	roce_cursor_u16(c, &m->stray.length);
 	if (!c->error && m->stray.length > ROCE_CONTROL_STRAY_MAX)
 		c->error = ROCE_MESSAGE_ERROR_STRAY_LENGTH;
-	p = advance(c, m->stray.length);
+	p = roce_cursor_advance(c, m->stray.length);
 	if (!p)
 		return;
 	if (c->writing)
@@ -192,20 +79,20 @@ static void transfer_stray(struct cursor *c, struct roce_message *m)
 		m->stray.data = p;
 }
 
-static void transfer_body(struct cursor *c, struct roce_message *m)
+static void transfer_body(struct roce_cursor *c, struct roce_message *m)
 {
 	switch (m->type) {
 	case ROCE_MESSAGE_HELLO:
 	case ROCE_MESSAGE_HELLO_OK:
-		transfer_u32(c, &m->hello.pid);
-		transfer_u64(c, &m->hello.netns);
-		transfer_u64(c, &m->hello.instance);
-		transfer_string(c, m->hello.product, sizeof(m->hello.product));
-		transfer_string(c, m->hello.program, sizeof(m->hello.program));
+		roce_cursor_u32(c, &m->hello.pid);
+		roce_cursor_u64(c, &m->hello.netns);
+		roce_cursor_u64(c, &m->hello.instance);
+		roce_cursor_string(c, m->hello.product, sizeof(m->hello.product));
+		roce_cursor_string(c, m->hello.program, sizeof(m->hello.program));
 		break;
 	case ROCE_MESSAGE_ERROR:
-		transfer_u32(c, &m->error.error);
-		transfer_string(c, m->error.text, sizeof(m->error.text));
+		roce_cursor_u32(c, &m->error.error);
+		roce_cursor_string(c, m->error.text, sizeof(m->error.text));
 		break;
 	case ROCE_MESSAGE_OK:
 	case ROCE_MESSAGE_LEASE:
@@ -222,62 +109,71 @@ static void transfer_body(struct cursor *c, struct roce_message *m)
 	case ROCE_MESSAGE_CLOSE_ADDRESS:
 	case ROCE_MESSAGE_REMAPPED:
 		transfer_slot(c, &m->open.slot);
-		transfer_address(c, &m->open.address);
-		transfer_flags(c, &m->open.flags, ROCE_OPEN_GRO_OFF);
-		transfer_u32(c, &m->open.nonce);
+		roce_cursor_address(c, &m->open.address);
+		roce_cursor_flags(c, &m->open.flags, ROCE_OPEN_GRO_OFF);
+		roce_cursor_u32(c, &m->open.nonce);
 		break;
 	case ROCE_MESSAGE_CLAIM:
 		transfer_slot(c, &m->claim.slot);
-		transfer_count(c, &m->claim.count, ROCE_CONTROL_CLAIM_MAX);
+		roce_cursor_count(c, &m->claim.count, ROCE_CONTROL_CLAIM_MAX);
 		for (uint8_t i = 0; !c->error && i < m->claim.count; i++) {
-			transfer_address(c, &m->claim.address[i]);
-			transfer_u32(c, &m->claim.nonce[i]);
+			roce_cursor_address(c, &m->claim.address[i]);
+			roce_cursor_u32(c, &m->claim.nonce[i]);
 		}
 		break;
 	case ROCE_MESSAGE_STRAY:
 		transfer_stray(c, m);
 		break;
 	case ROCE_MESSAGE_STATUS_DAEMON:
-		transfer_u32(c, &m->status_daemon.pid);
-		transfer_u32(c, &m->status_daemon.keeper_pid);
-		transfer_u64(c, &m->status_daemon.uptime_ms);
-		transfer_u16(c, &m->status_daemon.slots);
-		transfer_u32(c, &m->status_daemon.clients);
-		transfer_string(c, m->status_daemon.product, sizeof(m->status_daemon.product));
-		transfer_string(c, m->status_daemon.socket, sizeof(m->status_daemon.socket));
+		roce_cursor_u32(c, &m->status_daemon.pid);
+		roce_cursor_u32(c, &m->status_daemon.keeper_pid);
+		roce_cursor_u64(c, &m->status_daemon.uptime_ms);
+		roce_cursor_u16(c, &m->status_daemon.slots);
+		roce_cursor_u32(c, &m->status_daemon.clients);
+		roce_cursor_string(c, m->status_daemon.product, sizeof(m->status_daemon.product));
+		roce_cursor_string(c, m->status_daemon.socket, sizeof(m->status_daemon.socket));
 		break;
 	case ROCE_MESSAGE_STATUS_SLOT:
 		transfer_slot(c, &m->status_slot.slot);
-		transfer_u32(c, &m->status_slot.pid);
-		transfer_u32(c, &m->status_slot.uid);
-		transfer_string(c, m->status_slot.program, sizeof(m->status_slot.program));
-		transfer_count(c, &m->status_slot.count, ROCE_CONTROL_SLOT_ADDR_MAX);
+		roce_cursor_u32(c, &m->status_slot.pid);
+		roce_cursor_u32(c, &m->status_slot.uid);
+		roce_cursor_string(c, m->status_slot.program, sizeof(m->status_slot.program));
+		roce_cursor_count(c, &m->status_slot.count, ROCE_CONTROL_SLOT_ADDR_MAX);
 		for (uint8_t i = 0; !c->error && i < m->status_slot.count; i++)
-			transfer_address(c, &m->status_slot.address[i]);
+			roce_cursor_address(c, &m->status_slot.address[i]);
 		break;
 	case ROCE_MESSAGE_STATUS_ADDRESS:
-		transfer_address(c, &m->status_address.address);
-		transfer_u16(c, &m->status_address.leased);
-		transfer_u16(c, &m->status_address.members);
+		roce_cursor_address(c, &m->status_address.address);
+		roce_cursor_u16(c, &m->status_address.leased);
+		roce_cursor_u16(c, &m->status_address.members);
 		break;
 	case ROCE_MESSAGE_STATUS_COUNTER:
-		transfer_u64(c, &m->status_counter.value);
-		transfer_string(c, m->status_counter.name, sizeof(m->status_counter.name));
+		roce_cursor_u64(c, &m->status_counter.value);
+		roce_cursor_string(c, m->status_counter.name, sizeof(m->status_counter.name));
 		break;
 	case ROCE_MESSAGE_STOP:
-		transfer_flags(c, &m->stop.flags, ROCE_STOP_FORCE);
+		roce_cursor_flags(c, &m->stop.flags, ROCE_STOP_FORCE);
+		break;
+	case ROCE_MESSAGE_CM:
+		roce_cm_request_transfer(c, &m->cm);
+		break;
+	case ROCE_MESSAGE_CM_OK:
+		roce_cm_ok_transfer(c, &m->cm_ok);
+		break;
+	case ROCE_MESSAGE_CM_EVENT:
+		roce_cm_event_transfer(c, &m->cm_event);
 		break;
 	}
 }
 
 static int is_known_type(uint16_t type)
 {
-	return type >= ROCE_MESSAGE_HELLO && type <= ROCE_MESSAGE_STOP;
+	return type >= ROCE_MESSAGE_HELLO && type <= ROCE_MESSAGE_CM_EVENT;
 }
 
 size_t roce_message_encode(const struct roce_message *m, uint8_t *out)
 {
-	struct cursor c = {out, ROCE_CONTROL_MESSAGE_MAX, 0, 1, ROCE_MESSAGE_ERROR_OK};
+	struct roce_cursor c = {out, ROCE_CONTROL_MESSAGE_MAX, 0, 1, ROCE_MESSAGE_ERROR_OK};
 	struct roce_message copy = *m;
 	uint32_t magic = ROCE_CONTROL_MAGIC, length = 0;
 	uint16_t protocol = ROCE_CONTROL_PROTOCOL, type = (uint16_t)m->type;
@@ -286,23 +182,23 @@ size_t roce_message_encode(const struct roce_message *m, uint8_t *out)
 	if ((m->type == ROCE_MESSAGE_HELLO || m->type == ROCE_MESSAGE_HELLO_OK) &&
 	    m->hello.protocol)
 		protocol = m->hello.protocol;
-	transfer_u32(&c, &magic);
-	transfer_u16(&c, &protocol);
-	transfer_u16(&c, &type);
-	transfer_u32(&c, &copy.sequence);
-	transfer_u32(&c, &length);
+	roce_cursor_u32(&c, &magic);
+	roce_cursor_u16(&c, &protocol);
+	roce_cursor_u16(&c, &type);
+	roce_cursor_u32(&c, &copy.sequence);
+	roce_cursor_u32(&c, &length);
 	transfer_body(&c, &copy);
 	ROCE_ASSERT(!c.error);
 	length = (uint32_t)c.at;
 	c.at = HEADER_BYTES - 4;
-	transfer_u32(&c, &length);
+	roce_cursor_u32(&c, &length);
 	return length;
 }
 
 enum roce_message_error roce_message_decode(struct roce_message *out_message, const uint8_t *data,
 					    size_t length)
 {
-	struct cursor c = {(uint8_t *)(uintptr_t)data, length, 0, 0, ROCE_MESSAGE_ERROR_OK};
+	struct roce_cursor c = {(uint8_t *)(uintptr_t)data, length, 0, 0, ROCE_MESSAGE_ERROR_OK};
 	uint32_t magic = 0, said = 0;
 	uint16_t protocol = 0, type = 0;
 	int is_stable;
@@ -310,11 +206,11 @@ enum roce_message_error roce_message_decode(struct roce_message *out_message, co
 	memset(out_message, 0, offsetof(struct roce_message, hello));
 	if (length < HEADER_BYTES)
 		return ROCE_MESSAGE_ERROR_SHORT;
-	transfer_u32(&c, &magic);
-	transfer_u16(&c, &protocol);
-	transfer_u16(&c, &type);
-	transfer_u32(&c, &out_message->sequence);
-	transfer_u32(&c, &said);
+	roce_cursor_u32(&c, &magic);
+	roce_cursor_u16(&c, &protocol);
+	roce_cursor_u16(&c, &type);
+	roce_cursor_u32(&c, &out_message->sequence);
+	roce_cursor_u32(&c, &said);
 	if (magic != ROCE_CONTROL_MAGIC)
 		return ROCE_MESSAGE_ERROR_MAGIC;
 	if (said != length)

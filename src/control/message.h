@@ -9,7 +9,7 @@
  *   | magic  | proto  | type   | sequence | length   | body ...
  *
  * `sequence` is chosen by the client and echoed in the answer; 0 is what nobody asked for (STRAY,
- * REMAPPED). Descriptors travel beside the message (channel.h), never inside it.
+ * REMAPPED, CM_EVENT). Descriptors travel beside the message (channel.h), never inside it.
  */
 #ifndef ROCE_CONTROL_MESSAGE_H
 #define ROCE_CONTROL_MESSAGE_H
@@ -19,9 +19,11 @@
 #include <sys/socket.h>
 
 #include "base/addr.h"
+#include "control/address.h"
+#include "control/cm_message.h"
 
 #define ROCE_CONTROL_MAGIC	   UINT32_C(0x454f5255) /* "UROE" in memory */
-#define ROCE_CONTROL_PROTOCOL	   1
+#define ROCE_CONTROL_PROTOCOL	   2
 #define ROCE_CONTROL_PORT	   4791
 
 #define ROCE_CONTROL_PRODUCT_MAX   32
@@ -56,7 +58,10 @@
 	X(STATUS_ADDRESS, 18) /* daemon, per local address */                                   \
 	X(STATUS_COUNTER, 19) /* daemon, per counter */                                         \
 	X(STATUS_END, 20)     /* daemon */                                                      \
-	X(STOP, 21)	      /* client */
+	X(STOP, 21)	      /* client */                                                      \
+	X(CM, 22)	      /* client: a request to the connection manager (cm_message.h) */  \
+	X(CM_OK, 23)	      /* daemon: answer to CM */                                        \
+	X(CM_EVENT, 24)	      /* daemon, of itself */
 
 enum roce_message_type {
 #define X(name, value) ROCE_MESSAGE_##name = (value),
@@ -78,7 +83,11 @@ enum roce_message_type {
 	X(COUNT, "too many addresses")                              \
 	X(FAMILY, "address family neither IPv4 nor IPv6")           \
 	X(STRAY_LENGTH, "stray packet longer than any RoCE packet") \
-	X(FLAGS, "unknown flag")
+	X(FLAGS, "unknown flag")                                    \
+	X(CM_OP, "unknown request to the connection manager")       \
+	X(CM_EVENT, "unknown event of the connection manager")      \
+	X(CM_TRANSPORT, "unknown transport")                        \
+	X(CM_LENGTH, "private data too long")
 
 enum roce_message_error {
 #define X(name, text) ROCE_MESSAGE_ERROR_##name,
@@ -88,11 +97,6 @@ enum roce_message_error {
 
 #define ROCE_OPEN_GRO_OFF UINT32_C(1)
 #define ROCE_STOP_FORCE	  UINT32_C(1)
-
-struct roce_address {
-	struct roce_gid gid;
-	uint32_t ifindex; /* scope of a link-local address, else 0 */
-};
 
 struct roce_message {
 	enum roce_message_type type;
@@ -161,6 +165,9 @@ struct roce_message {
 		struct {
 			uint32_t flags; /* ROCE_STOP_* */
 		} stop;
+		struct roce_cm_request cm;
+		struct roce_cm_ok cm_ok;
+		struct roce_cm_event cm_event;
 	};
 };
 

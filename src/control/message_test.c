@@ -115,6 +115,23 @@ static struct roce_message make(enum roce_message_type type)
 	case ROCE_MESSAGE_STOP:
 		m.stop.flags = ROCE_STOP_FORCE;
 		break;
+	case ROCE_MESSAGE_CM: /* every request and field: cm_message_test.c */
+		m.cm.handle = 5;
+		m.cm.op = ROCE_CM_LISTEN;
+		m.cm.listen.backlog = 128;
+		break;
+	case ROCE_MESSAGE_CM_OK:
+		m.cm_ok.handle = 5;
+		m.cm_ok.port = 7471;
+		m.cm_ok.saved.length = 3;
+		set((char *)m.cm_ok.saved.data, 4, "abc");
+		break;
+	case ROCE_MESSAGE_CM_EVENT:
+		m.cm_event.handle = 5;
+		m.cm_event.event = ROCE_CM_EVENT_REJECTED;
+		m.cm_event.status = 28;
+		m.cm_event.private_data.length = 148;
+		break;
 	case ROCE_MESSAGE_OK:
 	case ROCE_MESSAGE_LEASE:
 	case ROCE_MESSAGE_CLAIMED:
@@ -228,9 +245,9 @@ static void roce_message_decode__header(void **state)
 	expect(ROCE_MESSAGE_LEASE, 0, 'X', ROCE_MESSAGE_ERROR_MAGIC);
 	expect(ROCE_MESSAGE_LEASE, 12, 17, ROCE_MESSAGE_ERROR_LENGTH);
 	expect(ROCE_MESSAGE_LEASE, 6, 0, ROCE_MESSAGE_ERROR_TYPE);
-	expect(ROCE_MESSAGE_LEASE, 6, ROCE_MESSAGE_STOP + 1, ROCE_MESSAGE_ERROR_TYPE);
+	expect(ROCE_MESSAGE_LEASE, 6, ROCE_MESSAGE_CM_EVENT + 1, ROCE_MESSAGE_ERROR_TYPE);
 	expect(ROCE_MESSAGE_LEASE, 7, 1, ROCE_MESSAGE_ERROR_TYPE);
-	expect(ROCE_MESSAGE_LEASE, 4, 2, ROCE_MESSAGE_ERROR_PROTOCOL);
+	expect(ROCE_MESSAGE_LEASE, 4, ROCE_CONTROL_PROTOCOL + 1, ROCE_MESSAGE_ERROR_PROTOCOL);
 }
 
 static void roce_message_decode__body(void **state)
@@ -277,7 +294,7 @@ static void roce_message_decode__other_version(void **state)
 static void roce_message_error_str__all_named(void **state)
 {
 	(void)state;
-	for (int e = 0; e <= ROCE_MESSAGE_ERROR_FLAGS; e++)
+	for (int e = 0; e <= ROCE_MESSAGE_ERROR_CM_LENGTH; e++)
 		assert_string_not_equal(roce_message_error_str((enum roce_message_error)e), "?");
 	assert_string_equal(roce_message_error_str((enum roce_message_error)99), "?");
 	for (size_t i = 0; i < TYPE_COUNT; i++)

@@ -615,6 +615,9 @@ static void on_message(struct roce_server *s, struct roce_session *c, struct roc
 	case ROCE_MESSAGE_STOP:
 		on_stop(s, c, m);
 		break;
+	case ROCE_MESSAGE_CM:
+		send_error(s, c, m->sequence, -EOPNOTSUPP, "this uroced has no connection manager");
+		break;
 	case ROCE_MESSAGE_HELLO_OK:
 	case ROCE_MESSAGE_ERROR:
 	case ROCE_MESSAGE_OK:
@@ -626,6 +629,8 @@ static void on_message(struct roce_server *s, struct roce_session *c, struct roc
 	case ROCE_MESSAGE_STATUS_ADDRESS:
 	case ROCE_MESSAGE_STATUS_COUNTER:
 	case ROCE_MESSAGE_STATUS_END:
+	case ROCE_MESSAGE_CM_OK:
+	case ROCE_MESSAGE_CM_EVENT:
 		s->counter[ROCE_SERVER_messages_malformed]++;
 		send_error(s, c, m->sequence, -EBADMSG, "%s is not a request",
 			   roce_message_type_str(m->type));

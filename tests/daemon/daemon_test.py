@@ -196,7 +196,7 @@ def ask_raw(kind, body=b"", hello=True, instance=None, patience=0.0):
     return s
 
 
-def message(kind, body=b"", protocol=1, magic=0x454F5255, length=None):
+def message(kind, body=b"", protocol=2, magic=0x454F5255, length=None):
     length = 16 + len(body) if length is None else length
     return struct.pack("<IHHII", magic, protocol, kind, 1, length) + body
 
