@@ -115,8 +115,8 @@ static void iova__keeps_the_offset_into_the_page(void **state)
 
 #define KEYS 2000
 
-/* case_026: one key opens one side only, and tells nothing about the others. */
-static void keys__differ_and_do_not_follow_each_other(void **state)
+/* One key opens one side only, and tells nothing about the others. */
+static void keys__case_026(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t a = (uintptr_t)f->mem;
@@ -210,7 +210,7 @@ int main(void)
 		TEST(access__remote_write_needs_local_write),
 		TEST(range__must_be_mapped),
 		TEST(iova__keeps_the_offset_into_the_page),
-		TEST(keys__differ_and_do_not_follow_each_other),
+		TEST(keys__case_026),
 		TEST(reg__needs_no_memlock),
 		TEST(pd__is_busy_while_it_has_regions),
 		TEST(change__keeps_the_keys),

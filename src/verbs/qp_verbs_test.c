@@ -381,8 +381,8 @@ static void data__send_write_and_atomic(void **state)
 	assert_true(word == UINT64_C(0x0102030405060709));
 }
 
-/* case_026: the local key is no remote key. */
-static void data__lkey_as_rkey_is_an_access_error(void **state)
+/* The local key is no remote key. */
+static void data__case_026(void **state)
 {
 	struct fixture *f = *state;
 	struct roce_sge from = sge_of(f, 0, 64);
@@ -623,7 +623,7 @@ int main(void)
 		TEST(modify__peers_are_shared_and_released),
 		TEST(modify__another_vector_while_drained),
 		TEST(data__send_write_and_atomic),
-		TEST(data__lkey_as_rkey_is_an_access_error),
+		TEST(data__case_026),
 		TEST(data__posts_in_error_are_flushed),
 		TEST(events__armed_queue_fires_once),
 		TEST(cq__overrun_is_told_and_final),

@@ -448,7 +448,7 @@ static const struct nak_case nak_cases[] = {
 	 ROCE_RX_BAD_RKEY, ACC, NULL, "QP_ACCESS_ERR"},
 	{"ATOMIC WRITE within a SEND", ROCE_WR_SEND, 2000, set_atomic_write, 2,
 	 ROCE_RX_BAD_OP_SEQUENCE, INV, "LOC_QP_OP_ERR", NULL},
-	/* keys; case_026: an lkey is no rkey */
+	/* keys */
 	{"WRITE, unknown R_Key", ROCE_WR_RDMA_WRITE, 64, set_rkey_unknown, 1, ROCE_RX_BAD_RKEY, ACC,
 	 NULL, "QP_ACCESS_ERR"},
 	{"WRITE of three packets, unknown R_Key", ROCE_WR_RDMA_WRITE, 3000, set_rkey_unknown, 1,
@@ -459,8 +459,8 @@ static const struct nak_case nak_cases[] = {
 	 ROCE_RX_BAD_RKEY, ACC, NULL, "QP_ACCESS_ERR"},
 	{"low byte of the R_Key", ROCE_WR_RDMA_WRITE, 64, set_rkey_variant, 1, ROCE_RX_BAD_RKEY,
 	 ACC, NULL, "QP_ACCESS_ERR"},
-	{"case_026: L_Key as R_Key", ROCE_WR_RDMA_WRITE, 64, set_rkey_lkey, 1, ROCE_RX_BAD_RKEY,
-	 ACC, NULL, "QP_ACCESS_ERR"},
+	{"L_Key as R_Key", ROCE_WR_RDMA_WRITE, 64, set_rkey_lkey, 1, ROCE_RX_BAD_RKEY, ACC, NULL,
+	 "QP_ACCESS_ERR"},
 	{"WRITE before the region", ROCE_WR_RDMA_WRITE, 64, set_va_before, 1, ROCE_RX_BAD_RKEY, ACC,
 	 NULL, "QP_ACCESS_ERR"},
 	{"WRITE beyond the region", ROCE_WR_RDMA_WRITE, 64, set_va_beyond, 1, ROCE_RX_BAD_RKEY, ACC,
@@ -612,8 +612,8 @@ static void check_op_allowed__by_access_flags(void **state)
 	}
 }
 
-/* case_027: a key of another protection domain. */
-static void check_rkey__other_pd(void **state)
+/* A key of another protection domain. */
+static void check_rkey__case_027(void **state)
 {
 	struct roce_pd other = {.handle = 99};
 
@@ -972,7 +972,7 @@ int main(void)
 		cmocka_unit_test(roce_rx__requests_by_state),
 		cmocka_unit_test(responder__refuses_with_nak),
 		cmocka_unit_test(check_op_allowed__by_access_flags),
-		cmocka_unit_test(check_rkey__other_pd),
+		cmocka_unit_test(check_rkey__case_027),
 		cmocka_unit_test(check_rkey__region_goes_within_a_write),
 		cmocka_unit_test(check_rkey__zero_length_needs_no_key),
 		cmocka_unit_test(check_rd_atomic__too_many_reads),

@@ -164,8 +164,8 @@ static void arm__runs_from_the_oldest(void **state)
 	fixture_stop(&f);
 }
 
-/* case_006: each code costs the requester its delay, to the nanosecond; code 0 is the longest. */
-static void on_rnr_nak__all_codes(void **state)
+/* Each code costs the requester its delay, to the nanosecond; code 0 is the longest. */
+static void on_rnr_nak__case_006(void **state)
 {
 	static const uint32_t tens_of_us[32] = {
 		65536, 1,    2,	   3,	 4,    6,     8,     12,    16,	   24,	  32,
@@ -214,8 +214,8 @@ static void on_rnr_nak__rnr_retry_counts(void **state)
 	}
 }
 
-/* case_036, case_038: 7 is for ever, at no more than one try for each delay, and others go on. */
-static void on_rnr_nak__seven_is_for_ever(void **state)
+/* 7 is for ever, at no more than one try for each delay, and others go on. */
+static void on_rnr_nak__case_038(void **state)
 {
 	struct sim_qp *qps[2];
 	struct roce_sge sge;
@@ -315,9 +315,9 @@ int main(void)
 		cmocka_unit_test(on_progress__reloads_retry_cnt),
 		cmocka_unit_test(on_progress__restarts_the_timer),
 		cmocka_unit_test(arm__runs_from_the_oldest),
-		cmocka_unit_test(on_rnr_nak__all_codes),
+		cmocka_unit_test(on_rnr_nak__case_006),
 		cmocka_unit_test(on_rnr_nak__rnr_retry_counts),
-		cmocka_unit_test(on_rnr_nak__seven_is_for_ever),
+		cmocka_unit_test(on_rnr_nak__case_038),
 		cmocka_unit_test(on_progress__reloads_rnr_retry),
 		cmocka_unit_test(on_rnr_nak__reloads_retry_cnt),
 		cmocka_unit_test(on_timeout__case_067),

@@ -93,7 +93,7 @@ static void send__every_kind(void **state)
 }
 
 /* The completion names the sender; the 40 bytes are the IPv6 header of the packet. */
-static void recv__tells_the_sender_v6(void **state)
+static void recv__case_032_v6(void **state)
 {
 	static const uint8_t head[8] = {0x66, 0xa0, 0, 0, 0, 8 + 20 + 5 + 3 + 4, 17, 63};
 	struct roce_cqe cqe;
@@ -115,7 +115,7 @@ static void recv__tells_the_sender_v6(void **state)
 }
 
 /* IPv4: the header lies in the last 20 bytes, its checksum is right, the first 20 are zero. */
-static void recv__tells_the_sender_v4(void **state)
+static void recv__case_032_v4(void **state)
 {
 	static const uint8_t zero[20];
 	static const uint8_t head[10] = {0x45, 0x6a, 0, 20 + 8 + 24 + 6 + 2 + 4, 0, 0, 0x40,
@@ -536,8 +536,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(send__every_kind),
-		cmocka_unit_test(recv__tells_the_sender_v6),
-		cmocka_unit_test(recv__tells_the_sender_v4),
+		cmocka_unit_test(recv__case_032_v6),
+		cmocka_unit_test(recv__case_032_v4),
 		cmocka_unit_test(post_send__copies_the_path),
 		cmocka_unit_test(send_datagram__privileged_qkey),
 		cmocka_unit_test(post_send__refuses),

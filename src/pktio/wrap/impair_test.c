@@ -89,7 +89,7 @@ static void parse__refuses_nonsense(void **state)
 }
 
 /* Three sigma around 1% of 100,000; the same list again; another one for another seed. */
-static void draw__share_and_determinism(void **state)
+static void draw__case_063(void **state)
 {
 	struct roce_impair_spec spec = parse("seed=7,drop=1%");
 	struct roce_impair_spec other = parse("seed=8,drop=1%");
@@ -321,7 +321,7 @@ static void rx__delay_holds_by_time(void **state)
 	assert_in_range(o.stats.impair_delayed, 20, 64);
 }
 
-static void rx__same_seed_same_list(void **state)
+static void rx__case_063(void **state)
 {
 	static struct outcome a, b;
 
@@ -383,12 +383,12 @@ int main(void)
 		cmocka_unit_test(parse__takes_all_items),
 		cmocka_unit_test(parse__refuses_nonsense),
 		cmocka_unit_test(parse__same_in_every_locale),
-		cmocka_unit_test(draw__share_and_determinism),
+		cmocka_unit_test(draw__case_063),
 		cmocka_unit_test(rx__nothing_to_do_passes_batches_whole),
 		cmocka_unit_test(rx__each_fault_does_what_it_says),
 		cmocka_unit_test(rx__corrupt_damages_and_keeps_the_count),
 		cmocka_unit_test(rx__delay_holds_by_time),
-		cmocka_unit_test(rx__same_seed_same_list),
+		cmocka_unit_test(rx__case_063),
 		cmocka_unit_test(tx__impaired_sender_sends_single_packets),
 	};
 
