@@ -10,11 +10,10 @@
  * A window of unacknowledged packets keeps the receiver's socket from overflowing, as in the
  * engine; the receiver acknowledges every receive call.
  */
-#include <argp.h>
-#include <arpa/inet.h>
+#include "floor.h"
+
 #include <errno.h>
 #include <isa-l/crc.h>
-#include <netinet/in.h>
 #include <netinet/udp.h>
 #include <poll.h>
 #include <sched.h>
@@ -24,8 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -34,7 +31,6 @@
 #define UDP_GRO 104
 #endif
 
-#define PORT	       4790
 #define PAYLOAD_BYTES  4096u
 #define SEGMENT_BYTES  (PAYLOAD_BYTES + 16u)
 #define BATCH_PACKETS  15u
@@ -45,17 +41,12 @@
 #define END_MARK_BYTES 1u
 
 struct options {
-	const char *serve;
-	const char *from;
-	const char *to;
+	struct floor_ends ends;
 	double seconds;
 	uint32_t window;
 };
 
 static const struct argp_option option_list[] = {
-	{"serve", 's', "ADDRESS", 0, "receive at this local address", 0},
-	{"from", 'f', "ADDRESS", 0, "send from this local address", 0},
-	{"to", 'c', "ADDRESS", 0, "send to this address", 0},
 	{"seconds", 't', "SECONDS", 0, "length of the run (2)", 0},
 	{"window", 'w', "PACKETS", 0, "packets that may be unacknowledged (32)", 0},
 	{0},
@@ -66,14 +57,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct options *o = state->input;
 
 	switch (key) {
-	case 's':
-		o->serve = arg;
-		break;
-	case 'f':
-		o->from = arg;
-		break;
-	case 'c':
-		o->to = arg;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->ends;
 		break;
 	case 't':
 		o->seconds = strtod(arg, NULL);
@@ -81,53 +66,21 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'w':
 		o->window = (uint32_t)strtoul(arg, NULL, 0);
 		break;
-	case ARGP_KEY_END:
-		if (!o->serve && (!o->from || !o->to))
-			argp_error(state, "give --serve, or --from and --to");
-		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 	return 0;
 }
 
-static void fail(const char *what)
+static int open_batch_socket(const char *local, uint16_t port)
 {
-	perror(what);
-	exit(1);
-}
-
-static double read_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static struct sockaddr_in address_of(const char *text, uint16_t port)
-{
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
-
-	if (inet_pton(AF_INET, text, &a.sin_addr) != 1) {
-		fprintf(stderr, "%s is not an IPv4 address\n", text);
-		exit(2);
-	}
-	return a;
-}
-
-static int open_socket(const char *local, uint16_t port)
-{
-	struct sockaddr_in a = address_of(local, port);
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	int fd = floor_open_socket(local, port);
 	int probe = IP_PMTUDISC_PROBE;
 	int one = 1;
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
-		fail(local);
 	if (setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &probe, sizeof(probe)) < 0 ||
 	    setsockopt(fd, IPPROTO_UDP, UDP_GRO, &one, sizeof(one)) < 0)
-		fail("socket options");
+		floor_fail("socket options");
 	return fd;
 }
 
@@ -136,7 +89,7 @@ static int open_socket(const char *local, uint16_t port)
 static void serve(const struct options *o)
 {
 	static uint8_t datagram[DATAGRAM_MAX];
-	int fd = open_socket(o->serve, PORT);
+	int fd = open_batch_socket(o->ends.serve, FLOOR_PORT);
 	uint8_t *memory = malloc(MEMORY_BYTES);
 	uint64_t packets = 0, damaged = 0;
 	size_t at = 0;
@@ -144,7 +97,7 @@ static void serve(const struct options *o)
 	bool is_started = false;
 
 	if (!memory)
-		fail("memory");
+		floor_fail("memory");
 	memset(memory, 0, MEMORY_BYTES);
 	for (;;) {
 		struct sockaddr_in from;
@@ -171,7 +124,7 @@ static void serve(const struct options *o)
 		if (sendto(fd, &packets, sizeof(packets), 0, (struct sockaddr *)&from, from_bytes) <
 			    0 &&
 		    errno != ECONNREFUSED)
-			fail("acknowledge");
+			floor_fail("acknowledge");
 	}
 	free(memory);
 	if (damaged) {
@@ -224,7 +177,7 @@ static void send_batch(struct sender *s, uint32_t count)
 	if (sendmsg(s->fd, &h, 0) > 0)
 		s->sent += count;
 	else if (errno != ENOBUFS && errno != ECONNREFUSED)
-		fail("send");
+		floor_fail("send");
 }
 
 /* The receiver tells its whole count, the latest of a merged batch last. */
@@ -240,7 +193,7 @@ static bool take_acknowledgements(struct sender *s)
 		memcpy(&count, bytes + got - 8, 8);
 		if (count + s->lost > s->acknowledged) {
 			s->acknowledged = count + s->lost;
-			s->last_progress = read_clock();
+			s->last_progress = floor_read_clock();
 			any = true;
 		}
 	}
@@ -249,13 +202,14 @@ static bool take_acknowledgements(struct sender *s)
 
 static void run_sender(const struct options *o)
 {
-	struct sender s = {.fd = open_socket(o->from, 0), .to = address_of(o->to, PORT)};
+	struct sender s = {.fd = open_batch_socket(o->ends.from, 0),
+			   .to = floor_address_of(o->ends.to, FLOOR_PORT)};
 	uint8_t *memory = malloc(MEMORY_BYTES);
-	double begin = read_clock();
+	double begin = floor_read_clock();
 	double now = begin;
 
 	if (!memory)
-		fail("memory");
+		floor_fail("memory");
 	memset(memory, 7, MEMORY_BYTES);
 	s.memory = memory;
 	s.last_progress = begin;
@@ -266,7 +220,7 @@ static void run_sender(const struct options *o)
 			send_batch(&s, room < BATCH_PACKETS ? room : BATCH_PACKETS);
 		else if (!take_acknowledgements(&s))
 			sched_yield();
-		now = read_clock();
+		now = floor_read_clock();
 		if (s.sent > s.acknowledged && now - s.last_progress > LOST_AFTER_S) {
 			s.lost += s.sent - s.acknowledged;
 			s.acknowledged = s.sent;
@@ -282,13 +236,15 @@ static void run_sender(const struct options *o)
 
 int main(int argc, char **argv)
 {
-	static const struct argp parser = {
-		option_list, parse_option, NULL, "Bare UDP bandwidth with CRC and copy.",
-		NULL,	     NULL,	   NULL};
+	static const struct argp_child children[] = {{&floor_ends_parser, 0, NULL, 0}, {0}};
+	static const struct argp parser = {.options = option_list,
+					   .parser = parse_option,
+					   .doc = "Bare UDP bandwidth with CRC and copy.",
+					   .children = children};
 	struct options o = {.seconds = 2, .window = 32};
 
 	argp_parse(&parser, argc, argv, 0, NULL, &o);
-	if (o.serve)
+	if (o.ends.serve)
 		serve(&o);
 	else
 		run_sender(&o);
