@@ -3,6 +3,7 @@
 #include "engine/lease.h"
 
 #include "control/client.h"
+#include "control/rendezvous.h"
 #include "wire/icrc.h"
 
 #include <errno.h>
@@ -67,6 +68,11 @@ int roce_lease_slot(struct roce_lease *lease, uint8_t *out_slot, char *err)
 	return result;
 }
 
+static bool is_link_local(const struct roce_gid *gid)
+{
+	return gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80;
+}
+
 static int bind_alone(const struct roce_gid *local, uint32_t ifindex, int *out_fd)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT)};
@@ -80,7 +86,7 @@ static int bind_alone(const struct roce_gid *local, uint32_t ifindex, int *out_f
 		return -errno;
 	memcpy(&v4.sin_addr, local->raw + 12, 4);
 	memcpy(&v6.sin6_addr, local->raw, 16);
-	if (local->raw[0] == 0xfe && (local->raw[1] & 0xc0) == 0x80)
+	if (is_link_local(local))
 		v6.sin6_scope_id = ifindex;
 	if (!is_v4)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
@@ -95,6 +101,41 @@ static int bind_alone(const struct roce_gid *local, uint32_t ifindex, int *out_f
 	return 0;
 }
 
+/* The daemon that has the address, perhaps an idle one that is about to leave; 0 none. Its guard of
+ * the address answers, so it does not stay longer for being asked. */
+static pid_t find_daemon_of(const struct roce_gid *local, uint32_t ifindex)
+{
+	struct roce_rendezvous guard;
+	struct ucred owner;
+	int fd;
+
+	roce_rendezvous_for_address(&guard, local, is_link_local(local) ? ifindex : 0);
+	fd = roce_rendezvous_connect(&guard, &owner);
+	if (fd < 0)
+		return 0;
+	close(fd);
+	return owner.pid;
+}
+
+static void explain_bind(int error, const struct roce_gid *local, uint32_t ifindex, char *err)
+{
+	pid_t daemon = error == -EADDRINUSE ? find_daemon_of(local, ifindex) : 0;
+
+	if (daemon)
+		snprintf(err, ROCE_LEASE_ERROR_MAX,
+			 "UDP port %u is held by uroced (pid %d) until 2 s after the last program "
+			 "that uses it: `uroce stop` ends an idle one at once; or share the "
+			 "address, without UROCE_DAEMON=off",
+			 ROCE_UDP_PORT, daemon);
+	else
+		snprintf(err, ROCE_LEASE_ERROR_MAX, "cannot bind UDP port %u: %s%s", ROCE_UDP_PORT,
+			 strerror(-error),
+			 error == -EADDRINUSE
+				 ? "; without a daemon (UROCE_DAEMON=off) one process has the "
+				   "address alone: use another address, or let uroced share it"
+				 : "");
+}
+
 int roce_lease_open_address(struct roce_lease *lease, const struct roce_gid *local,
 			    uint32_t ifindex, int *out_fd, char *err)
 {
@@ -105,12 +146,7 @@ int roce_lease_open_address(struct roce_lease *lease, const struct roce_gid *loc
 						err, ROCE_LEASE_ERROR_MAX);
 	result = bind_alone(local, ifindex, out_fd);
 	if (result)
-		snprintf(err, ROCE_LEASE_ERROR_MAX, "cannot bind UDP port %u: %s%s", ROCE_UDP_PORT,
-			 strerror(-result),
-			 result == -EADDRINUSE
-				 ? "; without a daemon (UROCE_DAEMON=off) one process has the "
-				   "address alone: use another address, or let uroced share it"
-				 : "");
+		explain_bind(result, local, ifindex, err);
 	return result;
 }
 

@@ -147,6 +147,8 @@ static int print_process(struct printer *p, const char *pid)
 
 static bool is_number(const char *s)
 {
+	if (!*s)
+		return false;
 	while (isdigit((unsigned char)*s))
 		s++;
 	return !*s;
@@ -160,6 +162,7 @@ int roce_cmd_counters(int argc, char **argv)
 		{NULL, 0, NULL, 0},
 	};
 	struct printer p = {0};
+	const char *what;
 	int rc;
 	int c;
 
@@ -174,10 +177,12 @@ int roce_cmd_counters(int argc, char **argv)
 	}
 	if (optind + 1 != argc)
 		return roce_usage_error("counters", "expected one process id");
+	what = argv[optind];
+	if (!is_number(what) && access(what, F_OK))
+		return roce_usage_error("counters", "%s is neither a process id nor a file", what);
 	if (p.json)
 		putchar('[');
-	rc = is_number(argv[optind]) ? print_process(&p, argv[optind])
-				     : print_file(&p, argv[optind]);
+	rc = is_number(what) ? print_process(&p, what) : print_file(&p, what);
 	if (p.json)
 		printf("]\n");
 	return rc;

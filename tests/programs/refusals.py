@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What cannot work says so in one clear line: programs that uroce run cannot help, an address that
 another program or user has, a namespace without a usable interface."""
+import contextlib
 import os
 import re
 import shutil
@@ -36,6 +37,8 @@ def usage(_):
     expect(uroce("devices", "eth0"), 2, r"takes no argument")
     expect(uroce("status", "x"), 2, r"x")
     expect(uroce("counters"), 2, r"expected one process id")
+    expect(uroce("counters", "abc"), 2, r"abc is neither a process id nor a file")
+    expect(uroce("counters", ""), 2, r"neither a process id nor a file")
     expect(uroce("help", "frobnicate"), 2, r"no command frobnicate")
 
 
@@ -132,13 +135,13 @@ def address_in_use(ctx):
         raise Failed(outcome.text())
 
 
-def refused_pingpong(place, user=()):
+def refused_pingpong(place, user=(), env=None):
     """A pair whose server cannot open its address (that is done at RTR, when a client is there)."""
     port = pair.next_port()
     common = ["ibv_rc_pingpong", "-d", place.device, "-g", 0, "-p", port]
-    server = pair.start(place.a, common, user=user)
+    server = pair.start(place.a, common, user=user, env=env)
     process.wait_for_port(server, port)
-    client = pair.start(place.b, [*common, place.ipv4], user=user)
+    client = pair.start(place.b, [*common, place.ipv4], user=user, env=env)
     outcome = pair.Outcome(server, client)
     try:
         server.wait(20)
@@ -151,24 +154,40 @@ def refused_pingpong(place, user=()):
     return outcome
 
 
+@contextlib.contextmanager
+def running_pair(place):
+    """A pair that has its addresses from a daemon, and must still run at the end."""
+    port = pair.next_port()
+    common = ["ib_write_bw", "-F", "-d", place.device, "-D", 60, "-p", port]
+    server = pair.start(place.a, common)
+    process.wait_for_port(server, port)
+    client = pair.start(place.b, [*common, place.ipv4], line_buffered=True)
+    process.wait_until(lambda: "remote address" in client.output(), 20, "the first pair")
+    yield
+    if server.poll() is not None or client.poll() is not None:
+        raise Failed(f"the first pair ended\n{pair.Outcome(server, client).text()}")
+    client.end()
+    server.end()
+
+
 @row("refusals/other-user", "lo")
 def other_user(ctx):
     """A second user id on the same address."""
     if not topology.may_change_user():
         raise Skipped("needs root to become another user")
-    port = pair.next_port()
-    common = ["ib_write_bw", "-F", "-d", ctx.topology.device, "-D", 60, "-p", port]
-    server = pair.start(ctx.topology.a, common)
-    process.wait_for_port(server, port)
-    client = pair.start(ctx.topology.b, [*common, ctx.topology.ipv4], line_buffered=True)
-    process.wait_until(lambda: "remote address" in client.output(), 20, "the first user's pair")
-    outcome = refused_pingpong(ctx.topology, pair.NOBODY)
+    with running_pair(ctx.topology):
+        outcome = refused_pingpong(ctx.topology, pair.NOBODY)
     if not re.search(r"(?m)^uroce.*(user|uid)", outcome.server.output()):
         raise Failed(outcome.text())
-    if server.poll() is not None or client.poll() is not None:
-        raise Failed(f"the first user's pair ended\n{pair.Outcome(server, client).text()}")
-    client.end()
-    server.end()
+
+
+@row("refusals/daemon-off", "lo")
+def daemon_off(ctx):
+    """A program that wants no daemon, on an address that a daemon has."""
+    with running_pair(ctx.topology):
+        outcome = refused_pingpong(ctx.topology, env={"UROCE_DAEMON": "off"})
+    if not re.search(r"(?m)^uroce: .*held by uroced \(pid \d+\).*uroce stop", outcome.server.output()):
+        raise Failed(outcome.text())
 
 
 @row("refusals/no-interface")
