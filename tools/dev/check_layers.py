@@ -20,7 +20,7 @@ import re
 import subprocess
 import sys
 
-CORE = ("base", "wire", "mem", "wq", "cc", "transport")
+CORE = ("base", "wire", "mem", "wq", "cc", "transport", "cm")
 
 # Layer -> what its files may include besides its own folder: a layer ("wire") or one header
 # ("transport/transport.h"). ARCHITECTURE.md has the same table in words.
@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "wq": ["base", "wire"],
     "cc": ["base"],
     "transport": ["base", "wire", "mem", "wq", "cc/window.h"],
+    "cm": ["base", "wire"],
     "verbs": ["base", "wire", "mem", "wq", "transport"],
     "pktio": ["base", "wire"],
     "sim": ["base", "wire", "transport/transport.h"],
