@@ -46,7 +46,7 @@ static int read_impair(struct roce_engine *e)
 	if (!text || !*text)
 		return 0;
 	if (roce_impair_parse(text, &e->impair, err, sizeof(err)) < 0) {
-		engine_complain("%s", err);
+		roce_engine_complain("%s", err);
 		return -EINVAL;
 	}
 	e->queue.impair = &e->impair;
@@ -65,7 +65,7 @@ static int read_ack_floor(roce_ns_t *out)
 	errno = 0;
 	us = strtoull(text, &end, 10);
 	if (errno || *end || us > 1000000) {
-		engine_complain("UROCE_ACK_TIMEOUT_FLOOR_US: '%s' is not 0 to 1000000", text);
+		roce_engine_complain("UROCE_ACK_TIMEOUT_FLOOR_US: '%s' is not 0 to 1000000", text);
 		return -EINVAL;
 	}
 	*out = us * ROCE_NS_PER_US;
@@ -126,7 +126,7 @@ static int init_device(struct roce_engine *e)
 
 	if (err)
 		return err;
-	return roce_device_init(&e->device, &engine_env, e, &tuning, &e->counters->transport);
+	return roce_device_init(&e->device, &roce_engine_env, e, &tuning, &e->counters->transport);
 }
 
 static void destroy(struct roce_engine *e)

@@ -27,13 +27,13 @@ struct roce_engine {
 	struct roce_netdev facts;
 };
 
-extern const struct roce_device_env engine_env;
+extern const struct roce_device_env roce_engine_env;
 
 /* One line on stderr: opening a device is no data path, and its errors have only an errno else. Not
  * the program's mistake but its surroundings', so it is said always, unless UROCE_DEBUG=0. */
-void engine_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void roce_engine_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Fit for keys. Ends the program when the system gives none. */
-void engine_random(void *out, size_t length);
+void roce_engine_random(void *out, size_t length);
 
 #endif

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void engine_complain(const char *format, ...)
+void roce_engine_complain(const char *format, ...)
 {
 	const char *debug = getenv("UROCE_DEBUG");
 	char line[ROCE_LEASE_ERROR_MAX + 64];
@@ -37,7 +37,7 @@ static roce_ns_t env_now(void *ctx)
 static void env_random(void *ctx, void *out, size_t length)
 {
 	(void)ctx;
-	engine_random(out, length);
+	roce_engine_random(out, length);
 }
 
 static void env_progress(void *ctx, bool is_polling)
@@ -96,20 +96,20 @@ static int env_acquire_slot(void *ctx, uint8_t *out_slot)
 	err = roce_lease_open(&e->lease, &cfg, text);
 	if (err) {
 		e->lease = NULL;
-		engine_complain("%s: %s", e->counters->device_name, text);
+		roce_engine_complain("%s: %s", e->counters->device_name, text);
 		return err;
 	}
 	err = roce_lease_slot(e->lease, &e->queue.slot, text);
 	if (err) {
-		engine_complain("%s: %s", e->counters->device_name, text);
+		roce_engine_complain("%s: %s", e->counters->device_name, text);
 		goto fail;
 	}
 	roce_guard_install();
 	e->queue.lease = e->lease;
 	err = roce_progress_start(&e->progress, &e->queue, &e->device.lock);
 	if (err) {
-		engine_complain("%s: cannot start the progress thread: %s",
-				e->counters->device_name, strerror(-err));
+		roce_engine_complain("%s: cannot start the progress thread: %s",
+				     e->counters->device_name, strerror(-err));
 		goto fail;
 	}
 	*out_slot = e->queue.slot;
@@ -154,7 +154,7 @@ static int env_open_address(void *ctx, const struct roce_gid *sgid)
 	roce_guard_install(); /* the program may have set handlers of its own meanwhile */
 	err = roce_queue_open_address(&e->queue, sgid, &is_new, text);
 	if (err) {
-		engine_complain("%s: %s", e->counters->device_name, text);
+		roce_engine_complain("%s: %s", e->counters->device_name, text);
 		return err;
 	}
 	if (is_new)
@@ -191,7 +191,7 @@ static int env_join_group(void *ctx, const struct roce_gid *mgid)
 		return -ENOTCONN;
 	err = roce_queue_join_group(&e->queue, mgid, &is_new, text);
 	if (err) {
-		engine_complain("%s: %s", e->counters->device_name, text);
+		roce_engine_complain("%s: %s", e->counters->device_name, text);
 		return err;
 	}
 	if (is_new)
@@ -265,7 +265,7 @@ static int env_query_gid(void *ctx, uint32_t index, struct roce_gid *out, uint32
 	return err;
 }
 
-const struct roce_device_env engine_env = {
+const struct roce_device_env roce_engine_env = {
 	.now = env_now,
 	.random = env_random,
 	.progress = env_progress,

@@ -45,7 +45,7 @@ static void set_sockets(struct roce_progress *p, bool armed)
 	p->is_armed = armed;
 }
 
-void progress_set_armed(struct roce_progress *p, bool armed)
+void roce_progress_set_armed(struct roce_progress *p, bool armed)
 {
 	if (p->is_armed != armed)
 		set_sockets(p, armed);
@@ -78,22 +78,22 @@ static void set_timer(struct roce_progress *p, roce_ns_t when)
 
 /* Only ever brings the timer forward; when it fires too early the thread sets it anew. Deadlines
  * mostly move away, so a stream of packets sets no timer. */
-void progress_wake_at(struct roce_progress *p, roce_ns_t when)
+void roce_progress_wake_at(struct roce_progress *p, roce_ns_t when)
 {
 	if (when < p->timer_at)
 		set_timer(p, when);
 }
 
 /* A program that polls runs the timers itself; should it stop, the next look comes soon enough. */
-void progress_wake_for_next(struct roce_progress *p, roce_ns_t now)
+void roce_progress_wake_for_next(struct roce_progress *p, roce_ns_t now)
 {
 	roce_ns_t transport = roce_deadline(p->queue->transport);
 	roce_ns_t queue = roce_queue_deadline(p->queue);
 
 	if (p->is_watching)
-		progress_wake_at(p, now + PROGRESS_LOOK_NS);
+		roce_progress_wake_at(p, now + PROGRESS_LOOK_NS);
 	else
-		progress_wake_at(p, transport < queue ? transport : queue);
+		roce_progress_wake_at(p, transport < queue ? transport : queue);
 }
 
 static void watch(struct roce_progress *p, roce_ns_t now)
@@ -101,7 +101,7 @@ static void watch(struct roce_progress *p, roce_ns_t now)
 	if (p->is_watching)
 		return;
 	p->is_watching = true;
-	progress_wake_for_next(p, now);
+	roce_progress_wake_for_next(p, now);
 }
 
 /* The look that finds the program at work would only disturb it: polls put it off in time. */
@@ -114,7 +114,7 @@ static void put_off_look(struct roce_progress *p, roce_ns_t now)
 /* ---- work ---- */
 
 /* Before a time-out is believed the sockets are drained: what proves it wrong may lie there. */
-void progress_run_timers(struct roce_progress *p, roce_ns_t now)
+void roce_progress_run_timers(struct roce_progress *p, roce_ns_t now)
 {
 	if (now < roce_deadline(p->queue->transport))
 		return;
@@ -170,7 +170,7 @@ static void on_polled(struct roce_progress *p, uint32_t found, roce_ns_t now)
 		return;
 	if (p->is_armed) {
 		p->queue->counters->engine.thread_disarms++;
-		progress_set_armed(p, false);
+		roce_progress_set_armed(p, false);
 	}
 	watch(p, now);
 	if (now - p->last_found > YIELD_AFTER_NS)
@@ -183,9 +183,9 @@ static void run_once(struct roce_progress *p)
 	roce_ns_t now = roce_clock_now();
 
 	(void)roce_queue_rx(p->queue, now);
-	progress_run_timers(p, now);
+	roce_progress_run_timers(p, now);
 	transmit(p, now);
-	progress_wake_for_next(p, now);
+	roce_progress_wake_for_next(p, now);
 }
 
 void roce_progress_run(struct roce_progress *p, bool is_polling)
@@ -204,9 +204,9 @@ void roce_progress_run(struct roce_progress *p, bool is_polling)
 	 * receives is answered by the next one, so that a completion reaches the program first. */
 	transmit(p, now);
 	found = roce_queue_rx(p->queue, now);
-	progress_run_timers(p, now);
+	roce_progress_run_timers(p, now);
 	watch_if_pending(p, now);
-	progress_wake_for_next(p, now);
+	roce_progress_wake_for_next(p, now);
 	on_polled(p, found, now);
 }
 
@@ -237,7 +237,7 @@ void roce_progress_kick(struct roce_progress *p)
 		return;
 	}
 	transmit(p, now);
-	progress_wake_for_next(p, now);
+	roce_progress_wake_for_next(p, now);
 }
 
 void roce_progress_arm(struct roce_progress *p)
@@ -248,7 +248,7 @@ void roce_progress_arm(struct roce_progress *p)
 	p->is_polled = false;
 	p->polls_since_blocking = 0;
 	p->empty_count = 0;
-	progress_set_armed(p, true);
+	roce_progress_set_armed(p, true);
 }
 
 void roce_progress_on_completions(struct roce_progress *p)
@@ -258,7 +258,7 @@ void roce_progress_on_completions(struct roce_progress *p)
 	p->has_completion = true;
 	if (p->eagerness >= ROCE_PROGRESS_EAGER && !p->is_armed) {
 		p->empty_count = 0;
-		progress_set_armed(p, true);
+		roce_progress_set_armed(p, true);
 	}
 	if (!roce_tx_is_pending(p->queue->transport))
 		return;

@@ -17,11 +17,11 @@ enum progress_source {
 	PROGRESS_LEASE,
 };
 
-void progress_set_armed(struct roce_progress *p, bool armed);
+void roce_progress_set_armed(struct roce_progress *p, bool armed);
 /* Brings the thread's timer forward to `when`; never puts it off. */
-void progress_wake_at(struct roce_progress *p, roce_ns_t when);
+void roce_progress_wake_at(struct roce_progress *p, roce_ns_t when);
 /* For the next look, or when nobody polls for the next deadline. */
-void progress_wake_for_next(struct roce_progress *p, roce_ns_t now);
-void progress_run_timers(struct roce_progress *p, roce_ns_t now);
+void roce_progress_wake_for_next(struct roce_progress *p, roce_ns_t now);
+void roce_progress_run_timers(struct roce_progress *p, roce_ns_t now);
 
 #endif

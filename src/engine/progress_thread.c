@@ -60,7 +60,7 @@ static uint32_t do_work(struct roce_progress *p)
 			waiting = received;
 		if (received)
 			let_program_answer(p);
-		progress_run_timers(p, now);
+		roce_progress_run_timers(p, now);
 		p->kick_count = 0;
 		if (roce_tx_is_pending(q->transport))
 			sent = roce_queue_tx(q, now);
@@ -84,7 +84,7 @@ static void stand_aside(struct roce_progress *p)
 	p->queue->counters->engine.thread_aside++;
 	if (p->is_armed)
 		learn(p, false);
-	progress_set_armed(p, false);
+	roce_progress_set_armed(p, false);
 	p->is_watching = true;
 }
 
@@ -108,7 +108,7 @@ static void take_over(struct roce_progress *p)
 		p->queue->counters->engine.thread_late++;
 	if (waiting && p->is_polled)
 		learn(p, p->has_completion);
-	progress_set_armed(p, true);
+	roce_progress_set_armed(p, true);
 }
 
 static void on_wake(struct roce_progress *p, bool is_timer)
@@ -124,9 +124,10 @@ static void on_wake(struct roce_progress *p, bool is_timer)
 	} else {
 		take_over(p);
 		if (roce_tx_is_pending(p->queue->transport))
-			progress_wake_at(p, now); /* more than ROUNDS_MAX: let others in, go on */
+			roce_progress_wake_at(p,
+					      now); /* more than ROUNDS_MAX: let others in, go on */
 	}
-	progress_wake_for_next(p, now);
+	roce_progress_wake_for_next(p, now);
 }
 
 static void *run_thread(void *arg)

@@ -42,7 +42,7 @@ static bool read_device(uint8_t *at, size_t length)
 	return length == 0;
 }
 
-void engine_random(void *out, size_t length)
+void roce_engine_random(void *out, size_t length)
 {
 	uint8_t *at = out;
 

@@ -68,7 +68,7 @@ static int ask_without(int first, int second)
 			_exit(NO_SECCOMP);
 		if (getrandom(bytes, 1, 0) >= 0)
 			_exit(NOT_REFUSED);
-		engine_random(bytes, sizeof(bytes));
+		roce_engine_random(bytes, sizeof(bytes));
 		_exit(are_random(bytes) ? 0 : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -82,8 +82,8 @@ static void random__fills_everything(void **state)
 	uint8_t a[BYTES] = {0}, b[BYTES] = {0};
 
 	(void)state;
-	engine_random(a, sizeof(a));
-	engine_random(b, sizeof(b));
+	roce_engine_random(a, sizeof(a));
+	roce_engine_random(b, sizeof(b));
 	assert_true(are_random(a));
 	assert_memory_not_equal(a, b, sizeof(a));
 }

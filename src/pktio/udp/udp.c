@@ -309,8 +309,8 @@ static void udp_close(struct roce_pktio *base, bool closes_fd)
 }
 
 static const struct roce_pktio_ops udp_ops = {
-	.rx = udp_rx,
-	.tx = udp_tx,
+	.rx = roce_udp_rx,
+	.tx = roce_udp_tx,
 	.flow = find_flow,
 	.deadline = udp_deadline,
 	.facts = udp_facts,
@@ -344,8 +344,8 @@ int roce_udp_open(const struct roce_udp_config *cfg, struct roce_pktio **out)
 		io->tx_fds[i] = -1;
 	decide_gso(io, cfg->rx_fd);
 	set_rx_options(io, cfg->rx_fd);
-	udp_rx_init(io);
-	udp_tx_init(io);
+	roce_udp_rx_init(io);
+	roce_udp_tx_init(io);
 	*out = &io->base;
 	return 0;
 }

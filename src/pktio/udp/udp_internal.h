@@ -74,10 +74,10 @@ struct udp_io {
 	_Alignas(struct cmsghdr) uint8_t tx_control[UDP_TX_CALL_MAX][UDP_CONTROL_BYTES];
 };
 
-uint32_t udp_rx(struct roce_pktio *base, struct roce_pktio_rx *batches, uint32_t max);
-void udp_tx(struct roce_pktio *base, struct roce_pktio_tx *batches, uint32_t count);
+uint32_t roce_udp_rx(struct roce_pktio *base, struct roce_pktio_rx *batches, uint32_t max);
+void roce_udp_tx(struct roce_pktio *base, struct roce_pktio_tx *batches, uint32_t count);
 /* Prepares the parts of the message headers that never change. */
-void udp_rx_init(struct udp_io *io);
-void udp_tx_init(struct udp_io *io);
+void roce_udp_rx_init(struct udp_io *io);
+void roce_udp_tx_init(struct udp_io *io);
 
 #endif

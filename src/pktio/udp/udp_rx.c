@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-void udp_rx_init(struct udp_io *io)
+void roce_udp_rx_init(struct udp_io *io)
 {
 	io->rx_depth = 1;
 	for (uint32_t i = 0; i < UDP_RX_DEPTH_MAX; i++) {
@@ -139,7 +139,7 @@ static int receive(struct udp_io *io, uint32_t depth)
 	}
 }
 
-uint32_t udp_rx(struct roce_pktio *base, struct roce_pktio_rx *batches, uint32_t max)
+uint32_t roce_udp_rx(struct roce_pktio *base, struct roce_pktio_rx *batches, uint32_t max)
 {
 	struct udp_io *io = (struct udp_io *)base;
 	uint32_t depth = io->rx_depth < max ? io->rx_depth : max;

@@ -20,7 +20,7 @@
 #define SEND_TRIES	    3u
 #define SEND_WAIT_MS	    1
 
-void udp_tx_init(struct udp_io *io)
+void roce_udp_tx_init(struct udp_io *io)
 {
 	for (uint32_t i = 0; i < UDP_TX_CALL_MAX; i++) {
 		struct msghdr *h = &io->tx_headers[i].msg_hdr;
@@ -222,7 +222,7 @@ static void send_run(struct udp_io *io, const struct roce_pktio_tx *batches, uin
 	}
 }
 
-void udp_tx(struct roce_pktio *base, struct roce_pktio_tx *batches, uint32_t count)
+void roce_udp_tx(struct roce_pktio *base, struct roce_pktio_tx *batches, uint32_t count)
 {
 	struct udp_io *io = (struct udp_io *)base;
 	uint32_t first = 0;
