@@ -32,14 +32,19 @@ int roce_av_resolve(struct roce_device *dev, const char *call, const struct roce
 				   av->port_num);
 	if (av->sl > 7)
 		return roce_refuse(EINVAL, "%s: ah_attr.sl %u is above 7", call, av->sl);
-	if (roce_gid_is_zero(&av->dgid))
-		return roce_refuse(EINVAL, "%s: ah_attr.grh.dgid is zero", call);
+	/* The own index first: programs on both sides often use the same wrong one, and then the
+	 * peer's GID is zero for the same reason. */
 	if (dev->env->query_gid(dev->env_ctx, av->sgid_index, &sgid, &ifindex) != 0 ||
 	    roce_gid_is_zero(&sgid))
 		return roce_refuse(EINVAL,
 				   "%s: ah_attr.grh.sgid_index %u: GID index %u empty (no such "
 				   "IP address on the network device)",
 				   call, av->sgid_index, av->sgid_index);
+	if (roce_gid_is_zero(&av->dgid))
+		return roce_refuse(EINVAL,
+				   "%s: ah_attr.grh.dgid is zero: the GID index that the peer told "
+				   "of is empty (no IP on its network device there)",
+				   call);
 	if (roce_gid_is_v4(&sgid) != roce_gid_is_v4(&av->dgid))
 		return roce_refuse(
 			EINVAL,
