@@ -124,6 +124,13 @@ struct ibv_qp_attr lo_attr(struct lo_device *lo, uint32_t dest_qpn)
 
 int lo_bring(struct lo_device *lo, struct ibv_qp *qp, uint32_t dest_qpn, enum ibv_qp_state state)
 {
+	struct ibv_qp_attr attr = lo_attr(lo, dest_qpn);
+
+	return lo_bring_with(qp, &attr, state);
+}
+
+int lo_bring_with(struct ibv_qp *qp, struct ibv_qp_attr *attr, enum ibv_qp_state state)
+{
 	static const struct {
 		enum ibv_qp_state state;
 		int mask;
@@ -133,22 +140,21 @@ int lo_bring(struct lo_device *lo, struct ibv_qp *qp, uint32_t dest_qpn, enum ib
 		{IBV_QPS_RTS, LO_RTS_MASK},
 		{IBV_QPS_SQD, IBV_QP_STATE},
 	};
-	struct ibv_qp_attr attr = lo_attr(lo, dest_qpn);
 
 	if (state == IBV_QPS_RESET)
 		return 0;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		int err;
 
-		attr.qp_state = steps[i].state;
-		err = ibv_modify_qp(qp, &attr, steps[i].mask);
+		attr->qp_state = steps[i].state;
+		err = ibv_modify_qp(qp, attr, steps[i].mask);
 		if (err || steps[i].state == state)
 			return err;
 		if (state == IBV_QPS_ERR)
 			break;
 	}
-	attr.qp_state = IBV_QPS_ERR;
-	return ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+	attr->qp_state = IBV_QPS_ERR;
+	return ibv_modify_qp(qp, attr, IBV_QP_STATE);
 }
 
 bool lo_poll(struct lo_device *lo, struct ibv_wc *wc)

@@ -44,6 +44,8 @@ struct ibv_qp_attr lo_attr(struct lo_device *lo, uint32_t dest_qpn);
 	 IBV_QP_MAX_QP_RD_ATOMIC)
 /* From RESET as far as `state`; 0 or the errno. */
 int lo_bring(struct lo_device *lo, struct ibv_qp *qp, uint32_t dest_qpn, enum ibv_qp_state state);
+/* The same with attributes of the caller's. */
+int lo_bring_with(struct ibv_qp *qp, struct ibv_qp_attr *attr, enum ibv_qp_state state);
 /* Polls until there is a completion; false after two seconds. */
 bool lo_poll(struct lo_device *lo, struct ibv_wc *wc);
 

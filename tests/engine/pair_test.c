@@ -144,7 +144,8 @@ static void stay_passive(struct end *e, int fd)
 
 /* ---- data ---- */
 
-static const uint32_t sizes[] = {0, 1, 63, 4095, 4096, 4097, 65536, 65537, 1000000};
+static const uint32_t sizes[] = {0, 1,	2,    3,    4,	  5,	 6,	7,
+				 8, 63, 4095, 4096, 4097, 65536, 65537, 1000000};
 
 #define SIZE_COUNT (sizeof(sizes) / sizeof(sizes[0]))
 
@@ -159,15 +160,17 @@ static void write_and_read_back(struct end *e, int fd)
 				 ROCE_POST_OK);
 		expect(e, ROCE_WC_SUCCESS);
 		memset(e->buffer, 0, length);
+		memset(e->buffer + length, 0xee, 4); /* where a pad would go */
 		assert_int_equal(end_post(e, ROCE_WR_RDMA_READ, i, 0, length, ROCE_SEND_SIGNALED),
 				 ROCE_POST_OK);
 		expect(e, ROCE_WC_SUCCESS);
 		check_filled(e->buffer, length, i);
+		assert_memory_equal(e->buffer + length, "\xee\xee\xee\xee", 4);
 	}
 	end_meet(fd);
 }
 
-static void passive_target__write_and_read(void **state)
+static void passive_target__case_002(void **state)
 {
 	(void)state;
 	run_pair(write_and_read_back, stay_passive, (struct pair_options){0});
@@ -394,10 +397,89 @@ static void die(struct end *e, int fd)
 	raise(SIGKILL);
 }
 
-static void peer_killed__retries_exceeded(void **state)
+static void peer_killed__case_064(void **state)
 {
 	(void)state;
 	run_pair(write_to_the_dead, die, (struct pair_options){.second_is_killed = true});
+}
+
+static void write_to_one_in_reset(struct end *e, int fd)
+{
+	end_meet(fd);
+	assert_int_equal(end_post(e, ROCE_WR_RDMA_WRITE, 1, 0, 100, ROCE_SEND_SIGNALED),
+			 ROCE_POST_OK);
+	expect(e, ROCE_WC_RETRY_EXC_ERR);
+	end_meet(fd);
+}
+
+static void reset(struct end *e, int fd)
+{
+	struct roce_qp_attr attr = {.state = ROCE_QP_RESET};
+
+	assert_int_equal(roce_verbs_qp_modify(&e->qp, &attr, ROCE_ATTR_STATE, NULL), 0);
+	end_meet(fd);
+	end_meet(fd);
+}
+
+/* A process that lives, with a queue pair that is not connected, answers as the dead do. */
+static void peer_reset__case_064(void **state)
+{
+	(void)state;
+	run_pair(write_to_one_in_reset, reset, (struct pair_options){0});
+}
+
+static pid_t stop_peer(int fd)
+{
+	siginfo_t info;
+	pid_t pid;
+
+	assert_int_equal(recv(fd, &pid, sizeof(pid), MSG_WAITALL), sizeof(pid));
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED), 0);
+	return pid;
+}
+
+static void say_who(struct end *e, int fd)
+{
+	pid_t pid = getpid();
+
+	(void)e;
+	assert_int_equal(send(fd, &pid, sizeof(pid), 0), sizeof(pid));
+	end_meet(fd);
+}
+
+static void write_to_the_stopped(struct end *e, int fd)
+{
+	pid_t pid = stop_peer(fd);
+
+	assert_int_equal(end_post(e, ROCE_WR_RDMA_WRITE, 1, 0, 100, ROCE_SEND_SIGNALED),
+			 ROCE_POST_OK);
+	expect(e, ROCE_WC_RETRY_EXC_ERR);
+	kill(pid, SIGCONT);
+	end_meet(fd);
+}
+
+static void write_to_the_woken(struct end *e, int fd)
+{
+	struct roce_cqe cqe;
+	pid_t pid = stop_peer(fd);
+
+	assert_int_equal(end_post(e, ROCE_WR_RDMA_WRITE, 1, 0, 100, ROCE_SEND_SIGNALED),
+			 ROCE_POST_OK);
+	assert_false(end_poll(e, &cqe, 100 * ROCE_NS_PER_MS));
+	kill(pid, SIGCONT);
+	expect(e, ROCE_WC_SUCCESS);
+	end_meet(fd);
+}
+
+/* Unlike a NIC, a stopped process does not answer; one that goes on in time does. */
+static void peer_stopped__case_064(void **state)
+{
+	(void)state;
+	run_pair(write_to_the_stopped, say_who, (struct pair_options){0});
+	setenv("UROCE_ACK_TIMEOUT_FLOOR_US", "1000000", 1);
+	run_pair(write_to_the_woken, say_who, (struct pair_options){0});
+	setenv("UROCE_ACK_TIMEOUT_FLOOR_US", "20000", 1);
 }
 
 /* ---- fork ---- */
@@ -637,7 +719,7 @@ static void thread__follows_a_replaced_socket(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(passive_target__write_and_read),
+		cmocka_unit_test(passive_target__case_002),
 		cmocka_unit_test(passive_target__ipv6),
 		cmocka_unit_test(passive_target__without_batches),
 		cmocka_unit_test(passive_target__with_impairments),
@@ -647,7 +729,9 @@ int main(void)
 		cmocka_unit_test(memory_gone__source),
 		cmocka_unit_test(memory_gone__sources_of_two_qps),
 		cmocka_unit_test(memory_gone__read_source),
-		cmocka_unit_test(peer_killed__retries_exceeded),
+		cmocka_unit_test(peer_killed__case_064),
+		cmocka_unit_test(peer_reset__case_064),
+		cmocka_unit_test(peer_stopped__case_064),
 		cmocka_unit_test(fork__child_is_dead_parent_lives),
 		cmocka_unit_test(thread__stands_aside_and_comes_back),
 		cmocka_unit_test(thread__learns_that_memory_is_watched),

@@ -9,6 +9,7 @@ void fixture_init(struct fixture *f)
 		.caps = sim_caps_default(),
 		.tuning = sim_tuning_default(),
 		.link = {.delay_ps = 1000 * ROCE_PS_PER_NS},
+		.region_bytes = BUF,
 	};
 }
 
@@ -16,11 +17,11 @@ void fixture_start(struct fixture *f, bool is_connected)
 {
 	struct roce_qp *qps[2];
 
-	sim_pair_init(&f->pair, REGION + BUF + REGION, &f->tuning, &f->link);
+	sim_pair_init(&f->pair, REGION + f->region_bytes + REGION, &f->tuning, &f->link);
 	for (unsigned int i = 0; i < 2; i++) {
 		struct sim_stack *s = &f->pair.hosts[i];
 
-		f->mr[i] = sim_stack_add_mr(s, REGION, BUF,
+		f->mr[i] = sim_stack_add_mr(s, REGION, f->region_bytes,
 					    ROCE_ACCESS_LOCAL_WRITE | ROCE_ACCESS_REMOTE_WRITE |
 						    ROCE_ACCESS_REMOTE_READ |
 						    ROCE_ACCESS_REMOTE_ATOMIC);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A connected pair for tests of single exchanges: host 0 asks (QP `a`), host 1 answers (QP `b`),
- * each with one region of BUF bytes at REGION in its arena and separate CQs for sending and
- * receiving, polled in this order. Names of wr_ids are the test's.
+ * each with one region (BUF bytes, unless the test wants more) at REGION in its arena and separate
+ * CQs for sending and receiving, polled in this order. Names of wr_ids are the test's.
  */
 #ifndef TESTS_SIM_FIXTURE_H
 #define TESTS_SIM_FIXTURE_H
@@ -24,6 +24,7 @@ struct fixture {
 	struct roce_link_config link;
 	uint8_t types[2];   /* enum roce_qp_type of `a` and `b`; 0: RC */
 	uint32_t srq_depth; /* `b` receives from `srq` if not 0 */
+	size_t region_bytes;
 	struct sim_srq *srq;
 	struct roce_qp *a;
 	struct roce_qp *b;
@@ -35,8 +36,8 @@ struct fixture {
 	uint32_t sent[2];
 };
 
-/* Fills in the defaults; change conn, caps, tuning, link, types and
- * srq_depth before fixture_start(). */
+/* Fills in the defaults; change conn, caps, tuning, link, types, srq_depth and region_bytes before
+ * fixture_start(). */
 void fixture_init(struct fixture *f);
 /* Builds both hosts and, if `is_connected`, brings both QPs to RTS. */
 void fixture_start(struct fixture *f, bool is_connected);

@@ -22,7 +22,7 @@ static uint64_t *word(unsigned int host)
 /* ---- loss ---- */
 
 /* One sequence NAK, go-back-N from the PSN that it names; the next loss is NAKed again. */
-static void loss__sequence_nak_once(void **state)
+static void loss__case_025(void **state)
 {
 	(void)state;
 	fixture_init(&f);
@@ -377,7 +377,7 @@ static void loss__cuts_the_window(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(loss__sequence_nak_once),
+		cmocka_unit_test(loss__case_025),
 		cmocka_unit_test(loss__nak_acknowledges),
 		cmocka_unit_test(loss__implied_nak),
 		cmocka_unit_test(loss__read_retry_is_a_suffix),

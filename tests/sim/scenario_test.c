@@ -44,13 +44,15 @@ static void send__three_packets(void **state)
 /* case_033: above one MTU, packets are ceil(n / MTU) and the bytes the same. */
 static void write__case_033(void **state)
 {
-	static const uint32_t lengths[] = {0, 1, 1023, 1024, 1025, 1900, 2000, 200 * 1024 + 1};
+	static const uint32_t lengths[] = {0,	 1,    1023,	       1024,	      1025,
+					   1900, 2000, 200 * 1024 + 1, (1u << 20) + 1};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		uint32_t n = lengths[i];
 
 		fixture_init(&f);
+		f.region_bytes = 2u << 20;
 		start();
 		f.pair.is_quiet = true;
 		for (uint32_t k = 0; k < n; k++)
