@@ -33,6 +33,12 @@ static inline bool roce_gid_is_zero(const struct roce_gid *g)
 	return roce_gid_is_equal(g, &zero);
 }
 
+/* fe80::/10; IPv4 has 169.254.0.0/16, which needs no interface beside it. */
+static inline bool roce_gid_is_link_local(const struct roce_gid *g)
+{
+	return g->raw[0] == 0xfe && (g->raw[1] & 0xc0) == 0x80;
+}
+
 /* An IPv6 group, or 224.0.0.0/4 as a mapped address. */
 static inline bool roce_gid_is_multicast(const struct roce_gid *g)
 {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "control/client_internal.h"
-#include "control/clock.h"
+#include "base/clock.h"
 
 static void set_program(struct roce_client *c, const char *program)
 {
@@ -95,7 +95,7 @@ static bool is_gro_off(void)
 
 static uint32_t scope_of(const struct roce_gid *g, uint32_t ifindex)
 {
-	return g->raw[0] == 0xfe && (g->raw[1] & 0xc0) == 0x80 ? ifindex : 0;
+	return roce_gid_is_link_local(g) ? ifindex : 0;
 }
 
 int roce_client_open_address(struct roce_client *c, uint8_t slot, const struct roce_gid *local,

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "control/client_internal.h"
-#include "control/clock.h"
+#include "base/clock.h"
 #include "control/spawn.h"
 
 #define HELLO_NS_MAX	  (3 * ROCE_NS_PER_S) /* a daemon that its keeper restarts needs a moment */

@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "control/address.h"
 #include "daemon/group.h"
 #include "daemon/member.h"
 

@@ -14,7 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "control/clock.h"
+#include "base/clock.h"
 #include "daemon/listen.h"
 #include "daemon/server.h"
 

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "control/clock.h"
+#include "base/clock.h"
 
 #define SEND_SECONDS_MAX 1
 #define RESTARTS_MAX	 5 /* within RESTARTS_NS: then give up */

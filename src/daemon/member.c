@@ -251,24 +251,6 @@ uint64_t roce_member_get_inode(int fd)
 	return fstat(fd, &st) ? 0 : (uint64_t)st.st_ino;
 }
 
-void roce_address_str(const struct roce_address *a, char *out, size_t size)
-{
-	char text[INET6_ADDRSTRLEN], name[IF_NAMESIZE];
-
-	if (roce_gid_is_v4(&a->gid)) {
-		inet_ntop(AF_INET, a->gid.raw + 12, text, sizeof(text));
-		snprintf(out, size, "%s", text);
-		return;
-	}
-	inet_ntop(AF_INET6, a->gid.raw, text, sizeof(text));
-	if (!a->ifindex)
-		snprintf(out, size, "%s", text);
-	else if (if_indextoname(a->ifindex, name))
-		snprintf(out, size, "%s%%%s", text, name);
-	else
-		snprintf(out, size, "%s%%%u", text, a->ifindex);
-}
-
 /* One line of /proc/net/udp or udp6; addresses are 32-bit words in host order, in hex. */
 static bool parse_line(const char *line, struct roce_gid *out_gid, unsigned *out_port,
 		       uint32_t *out_uid)

@@ -51,9 +51,6 @@ void roce_member_drain(int fd);
 
 uint64_t roce_member_get_inode(int fd);
 
-/* "192.0.2.1", "fe80::1%eth0" */
-void roce_address_str(const struct roce_address *a, char *out, size_t size);
-
 /* False: /proc does not show a socket on the port of this address. */
 bool roce_member_find_owner(const struct roce_address *a, uint32_t *out_uid);
 

@@ -15,7 +15,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "control/clock.h"
+#include "base/clock.h"
+#include "control/address.h"
 #include "daemon/listen.h"
 #include "daemon/member.h"
 #include "daemon/server.h"

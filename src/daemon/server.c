@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/clock.h"
+#include "base/clock.h"
 #include "daemon/member.h"
 
 #define ORPHAN_NS_INTERVAL (200 * ROCE_NS_PER_MS)

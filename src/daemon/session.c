@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "control/clock.h"
+#include "base/clock.h"
 #include "daemon/member.h"
 #include "daemon/server.h"
 

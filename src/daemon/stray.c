@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "control/clock.h"
+#include "base/clock.h"
 #include "daemon/server.h"
 
 #ifndef UDP_GRO

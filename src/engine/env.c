@@ -5,6 +5,7 @@
  */
 #include "engine/engine_internal.h"
 
+#include "base/clock.h"
 #include "engine/guard.h"
 #include "wire/mtu.h"
 

@@ -68,11 +68,6 @@ int roce_lease_slot(struct roce_lease *lease, uint8_t *out_slot, char *err)
 	return result;
 }
 
-static bool is_link_local(const struct roce_gid *gid)
-{
-	return gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80;
-}
-
 static int bind_alone(const struct roce_gid *local, uint32_t ifindex, int *out_fd)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT)};
@@ -86,7 +81,7 @@ static int bind_alone(const struct roce_gid *local, uint32_t ifindex, int *out_f
 		return -errno;
 	memcpy(&v4.sin_addr, local->raw + 12, 4);
 	memcpy(&v6.sin6_addr, local->raw, 16);
-	if (is_link_local(local))
+	if (roce_gid_is_link_local(local))
 		v6.sin6_scope_id = ifindex;
 	if (!is_v4)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
@@ -109,7 +104,7 @@ static pid_t find_daemon_of(const struct roce_gid *local, uint32_t ifindex)
 	struct ucred owner;
 	int fd;
 
-	roce_rendezvous_for_address(&guard, local, is_link_local(local) ? ifindex : 0);
+	roce_rendezvous_for_address(&guard, local, roce_gid_is_link_local(local) ? ifindex : 0);
 	fd = roce_rendezvous_connect(&guard, &owner);
 	if (fd < 0)
 		return 0;

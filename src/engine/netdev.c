@@ -116,7 +116,7 @@ static uint32_t gid_rank(const struct roce_gid *g)
 {
 	if (roce_gid_is_v4(g))
 		return g->raw[12] == 169 && g->raw[13] == 254 ? 2 : 0;
-	return g->raw[0] == 0xfe && (g->raw[1] & 0xc0) == 0x80 ? 2 : 1;
+	return roce_gid_is_link_local(g) ? 2 : 1;
 }
 
 void roce_netdev_sort_gids(struct roce_gid *gids, uint32_t count)

@@ -8,11 +8,12 @@
  */
 #include "engine/progress_internal.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
 #define EMPTY_POLLS_TO_DISARM 4u
 #define POLLS_OF_A_POLLER     4u /* a program that waits for events polls less between two waits */
@@ -21,14 +22,6 @@
 #define KICKS_DEFERRED_MAX    32u
 #define SMALL_MESSAGE_BYTES   2048u
 #define DRAIN_ROUNDS_MAX      16u
-
-roce_ns_t roce_clock_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (roce_ns_t)t.tv_sec * ROCE_NS_PER_S + (roce_ns_t)t.tv_nsec;
-}
 
 /* ---- steering ---- */
 

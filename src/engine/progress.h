@@ -55,8 +55,6 @@ struct roce_progress {
 	roce_ns_t last_found; /* when a poll last found something, or polling began */
 };
 
-roce_ns_t roce_clock_now(void);
-
 /* 0 or -errno; the thread runs from here on. */
 int roce_progress_start(struct roce_progress *p, struct roce_queue *queue, pthread_mutex_t *lock);
 /* Ends the thread; called without the lock. */

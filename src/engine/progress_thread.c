@@ -9,6 +9,8 @@
  */
 #include "engine/progress_internal.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

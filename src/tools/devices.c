@@ -8,11 +8,11 @@
 #include "tools/names.h"
 #include "tools/json.h"
 
+#include "control/address.h"
 #include "engine/facts.h"
 #include "engine/netdev.h"
 #include "wire/mtu.h"
 
-#include <arpa/inet.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,12 +22,11 @@
 
 #define GID_TYPE "RoCE v2"
 
-static void address_str(const struct roce_gid *gid, char out[INET6_ADDRSTRLEN])
+static void address_str(const struct roce_gid *gid, char out[ROCE_ADDRESS_TEXT_MAX])
 {
-	if (roce_gid_is_v4(gid))
-		inet_ntop(AF_INET, gid->raw + 12, out, INET6_ADDRSTRLEN);
-	else
-		inet_ntop(AF_INET6, gid->raw, out, INET6_ADDRSTRLEN);
+	const struct roce_address address = {.gid = *gid};
+
+	roce_address_str(&address, out, ROCE_ADDRESS_TEXT_MAX);
 }
 
 static void gid_str(const struct roce_gid *gid, char out[40])
@@ -55,7 +54,7 @@ static void print_speed(uint32_t mbps)
 static void print_device(const struct roce_netdev *dev)
 {
 	char name[ROCE_DEVICE_NAME_MAX];
-	char address[INET6_ADDRSTRLEN];
+	char address[ROCE_ADDRESS_TEXT_MAX];
 
 	roce_netdev_device_name(dev->name, name);
 	printf("%-20s %-15s %-6s %6u %9u  ", name, dev->name, dev->is_up ? "up" : "down", dev->mtu,
@@ -105,7 +104,7 @@ static void print_json_field(const char *name, const char *value)
 static void print_json_device(const struct roce_netdev *dev, const char *backend)
 {
 	char name[ROCE_DEVICE_NAME_MAX];
-	char text[INET6_ADDRSTRLEN];
+	char text[ROCE_ADDRESS_TEXT_MAX];
 
 	roce_netdev_device_name(dev->name, name);
 	printf("    {");

@@ -7,14 +7,13 @@
 #include "tools/command.h"
 #include "tools/json.h"
 
-#include <arpa/inet.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <net/if.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "control/address.h"
 #include "control/client.h"
 #include "control/message.h"
 
@@ -23,20 +22,6 @@ struct printer {
 	enum roce_message_type section; /* last printed; 0 none */
 	bool is_counter_shown;
 };
-
-static void format_address(const struct roce_address *a, char *out, size_t size)
-{
-	char text[INET6_ADDRSTRLEN], name[IF_NAMESIZE];
-
-	if (roce_gid_is_v4(&a->gid))
-		inet_ntop(AF_INET, a->gid.raw + 12, text, sizeof(text));
-	else
-		inet_ntop(AF_INET6, a->gid.raw, text, sizeof(text));
-	if (a->ifindex && if_indextoname(a->ifindex, name))
-		snprintf(out, size, "%s%%%s", text, name);
-	else
-		snprintf(out, size, "%s", text);
-}
 
 static void print_daemon(struct printer *p, const struct roce_message *m)
 {
@@ -80,7 +65,7 @@ static void print_slot(struct printer *p, const struct roce_message *m, bool is_
 		       m->status_slot.uid, m->status_slot.program);
 	}
 	for (unsigned i = 0; i < m->status_slot.count; i++) {
-		format_address(&m->status_slot.address[i], text, sizeof(text));
+		roce_address_str(&m->status_slot.address[i], text, sizeof(text));
 		if (p->is_json) {
 			printf(i ? "," : "");
 			roce_json_print_string(text);
@@ -95,7 +80,7 @@ static void print_address(struct printer *p, const struct roce_message *m, bool 
 {
 	char text[80];
 
-	format_address(&m->status_address.address, text, sizeof(text));
+	roce_address_str(&m->status_address.address, text, sizeof(text));
 	if (p->is_json) {
 		printf("%s{\"address\":", is_first ? ",\"addresses\":[" : ",");
 		roce_json_print_string(text);

@@ -6,15 +6,11 @@
  */
 #include "verbs/cq_verbs.h"
 
+#include "base/pow2.h"
 #include "verbs/limits.h"
 #include "verbs/refuse.h"
 
 #include <errno.h>
-
-static uint32_t round_up_pow2(uint32_t n)
-{
-	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
-}
 
 /* ---- channels ---- */
 
@@ -91,7 +87,7 @@ int roce_verbs_cq_init(struct roce_verbs_cq *vcq, struct roce_context *ctx, uint
 
 	if (err)
 		return err;
-	depth = round_up_pow2(min_depth);
+	depth = roce_pow2_round_up(min_depth);
 	if (roce_block_get(&storage, allocator, roce_cq_bytes(depth)))
 		return -ENOMEM;
 	pthread_mutex_lock(&dev->lock);
@@ -150,7 +146,7 @@ int roce_verbs_cq_resize(struct roce_verbs_cq *vcq, uint32_t min_depth)
 
 	if (err)
 		return err;
-	depth = round_up_pow2(min_depth);
+	depth = roce_pow2_round_up(min_depth);
 	if (roce_block_get(&storage, &vcq->storage.from, roce_cq_bytes(depth)))
 		return -ENOMEM;
 	ring = storage.ptr;

@@ -7,17 +7,13 @@
  */
 #include "verbs/qp_verbs.h"
 
+#include "base/pow2.h"
 #include "verbs/limits.h"
 #include "verbs/refuse.h"
 
 #include <errno.h>
 
 #define ATOMIC_BYTES 8u
-
-static uint32_t round_up_pow2(uint32_t n)
-{
-	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
-}
 
 static int check_cap(const char *name, uint32_t value, uint32_t limit)
 {
@@ -87,8 +83,8 @@ static void grant(struct roce_qp_config *cfg, const struct roce_qp_request *req)
 	const struct roce_qp_caps *send = req->type == ROCE_QP_XRC_TGT ? &none : &req->caps;
 	const struct roce_qp_caps *recv = has_own_recv(req) ? &req->caps : &none;
 
-	cfg->max_send_wr = round_up_pow2(send->max_send_wr);
-	cfg->max_recv_wr = round_up_pow2(recv->max_recv_wr);
+	cfg->max_send_wr = roce_pow2_round_up(send->max_send_wr);
+	cfg->max_recv_wr = roce_pow2_round_up(recv->max_recv_wr);
 	cfg->max_send_sge = send->max_send_sge ? send->max_send_sge : 1;
 	cfg->max_recv_sge = recv->max_recv_sge ? recv->max_recv_sge : 1;
 	cfg->max_inline = send->max_inline;

@@ -5,6 +5,7 @@
  */
 #include "verbs/srq_verbs.h"
 
+#include "base/pow2.h"
 #include "verbs/limits.h"
 #include "verbs/qp_verbs.h"
 #include "verbs/refuse.h"
@@ -16,11 +17,6 @@
 
 /* Never 0, and not mistaken for a bare index. */
 #define NUMBER_BASE 0x10000u
-
-static uint32_t round_up_pow2(uint32_t n)
-{
-	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
-}
 
 static void on_limit(struct roce_srq *srq)
 {
@@ -84,7 +80,7 @@ int roce_verbs_srq_init(struct roce_verbs_srq *vsrq, struct roce_context *ctx,
 
 	if (err)
 		return err;
-	depth = round_up_pow2(req->max_wr);
+	depth = roce_pow2_round_up(req->max_wr);
 	*vsrq = (struct roce_verbs_srq){.ctx = ctx, .xrcd = req->xrcd, .cq = req->cq};
 	roce_list_init(&vsrq->link);
 	roce_event_source_init(&vsrq->events, ROCE_EVENT_OF_SRQ, req->owner);
@@ -166,7 +162,7 @@ static int get_ring(struct roce_verbs_srq *vsrq, const struct roce_srq_change *c
 	err = check_size("modify_srq", change->max_wr);
 	if (err)
 		return err;
-	*out_depth = round_up_pow2(change->max_wr);
+	*out_depth = roce_pow2_round_up(change->max_wr);
 	return roce_block_get(out, vsrq->storage.from.alloc ? &vsrq->storage.from : NULL,
 			      roce_recv_queue_bytes(*out_depth, vsrq->srq.rq.max_sge))
 		       ? -ENOMEM

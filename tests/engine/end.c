@@ -2,7 +2,7 @@
 /* See end.h. Any failure of the set-up is the end of the process: nothing useful can follow. */
 #include "end.h"
 
-#include "engine/progress.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

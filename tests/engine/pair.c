@@ -8,7 +8,7 @@
  */
 #include "end.h"
 
-#include "engine/progress.h"
+#include "base/clock.h"
 
 #include <argp.h>
 #include <errno.h>

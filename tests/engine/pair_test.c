@@ -5,6 +5,7 @@
  */
 #include "end.h"
 
+#include "base/clock.h"
 #include "engine/engine_internal.h"
 
 #include <setjmp.h>

@@ -7,8 +7,9 @@ instead) and exits 1 when there is any.
 
 In a git work tree it looks at tracked files, elsewhere at all files below the root. The rules:
   - who may include whom, by folder of src/ (MAY_INCLUDE)
-  - calls that the sans-IO core must not make, each with its replacement (BANNED_IN_CORE), and calls
-    that nobody makes (BANNED_EVERYWHERE); unit tests beside the code are free of the first
+  - calls that the sans-IO core must not make, each with its replacement (BANNED_IN_CORE), headers
+    that it must not include (NOT_FOR_CORE), and calls that nobody makes (BANNED_EVERYWHERE); unit
+    tests beside the code are free of the first two
   - an SPDX line at the head of every source file
   - no leftovers (marks of unfinished work, code that is switched off, paths of somebody's machine)
   - every file that ARCHITECTURE.md names exists, and every `file.c:function` is in that file
@@ -71,6 +72,9 @@ BANNED_EVERYWHERE = {
     "fixed arrays or the heap": "alloca",
 }
 
+# What lies in the core's folders but is for the others: no core file may include it.
+NOT_FOR_CORE = {"base/clock.h": "take the `now` argument (base/ns.h)"}
+
 # Spelled in pieces, so that this file does not offend itself.
 LEFTOVERS = [
     (re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" + "XX", "W" + "IP"]) + r")\b"),
@@ -124,6 +128,11 @@ def is_test(path):
     return path.endswith(("_test.c", "_test.h")) or path.startswith("tests/")
 
 
+def is_core(path, layer):
+    """Under the core's bans."""
+    return layer in CORE and not is_test(path) and path[len("src/"):] not in NOT_FOR_CORE
+
+
 class Report:
     def __init__(self):
         self.offences = []
@@ -154,8 +163,11 @@ def check_include(path, layer, number, line, report):
         report.add(path, number, f"include {name}: give the path from src/")
         return
     if not quoted:
-        if layer in CORE and not is_test(path) and (name in CORE_HEADERS or name.startswith("sys/")):
+        if is_core(path, layer) and (name in CORE_HEADERS or name.startswith("sys/")):
             report.add(path, number, f"{layer} includes <{name}>: the core has no operating system")
+        return
+    if layer in CORE and name in NOT_FOR_CORE and not is_test(path):
+        report.add(path, number, f"{layer} includes {name}: {NOT_FOR_CORE[name]}")
         return
     target = name.split("/")[0] if "/" in name else None
     if target is None or target == layer or layer is None:
@@ -181,7 +193,7 @@ def check_source(path, text, report):
             match = pattern.search(line)
             if match and not is_declaration(line):
                 report.add(path, number, f"{match.group(1)}(): use {instead}")
-        if layer not in CORE or is_test(path):
+        if not is_core(path, layer):
             continue
         for pattern, instead in CORE_CALLS:
             match = pattern.search(line)

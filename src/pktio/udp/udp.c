@@ -37,11 +37,6 @@ static bool is_switched_off(const char *variable)
 	return value && (strcmp(value, "off") == 0 || strcmp(value, "0") == 0);
 }
 
-static bool is_link_local(const struct roce_gid *gid)
-{
-	return gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80;
-}
-
 /* Options that may be missing in an old kernel change little: the result is often ignored. */
 static int set_option(int fd, int level, int name, int value)
 {
@@ -61,7 +56,7 @@ static void fill_address(const struct udp_io *io, const struct roce_gid *gid, ui
 		out->v6.sin6_port = htons(port);
 		memcpy(&out->v6.sin6_addr, gid->raw, 16);
 		out->v6.sin6_scope_id =
-			is_link_local(gid) || roce_gid_is_multicast(gid) ? io->ifindex : 0;
+			roce_gid_is_link_local(gid) || roce_gid_is_multicast(gid) ? io->ifindex : 0;
 	}
 }
 

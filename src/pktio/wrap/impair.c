@@ -10,12 +10,12 @@
  */
 #include "pktio/wrap/impair.h"
 
+#include "base/clock.h"
 #include "wire/headers.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define SLOT_COUNT	64u
 #define SLOT_BYTES	65536u
@@ -56,14 +56,6 @@ struct impair_io {
 	uint32_t batch_offset; /* bytes of the current batch that were handed on */
 	uint8_t *memory;
 };
-
-static roce_ns_t read_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (roce_ns_t)t.tv_sec * ROCE_NS_PER_S + (roce_ns_t)t.tv_nsec;
-}
 
 static void count_action(struct impair_io *io, enum roce_impair_action action)
 {
@@ -120,7 +112,7 @@ static void hold(struct impair_io *io, struct slot *s, const struct roce_impair_
 	s->state = SLOT_HELD;
 	s->is_tx = is_tx;
 	s->after_count = is_delay ? UINT32_MAX : fate->after_count;
-	s->release_ns = read_clock() + (is_delay ? io->spec.delay_ns : REORDER_HOLD_NS);
+	s->release_ns = roce_clock_now() + (is_delay ? io->spec.delay_ns : REORDER_HOLD_NS);
 	io->held_count++;
 }
 
@@ -270,7 +262,7 @@ static void release_tx(struct impair_io *io, roce_ns_t now);
 static uint32_t impair_rx(struct roce_pktio *base, struct roce_pktio_rx *out, uint32_t max)
 {
 	struct impair_io *io = (struct impair_io *)base;
-	roce_ns_t now = io->held_count ? read_clock() : 0;
+	roce_ns_t now = io->held_count ? roce_clock_now() : 0;
 	uint32_t count;
 
 	release_tx(io, now);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The monotonic clock as nanoseconds, for the layers that may look at one. The core never does: it
- * is told `now`.
+ * The monotonic clock as nanoseconds, for the layers that may look at one. The core may not include
+ * this (tools/dev/check_layers.py): it is told `now`.
  */
-#ifndef ROCE_CONTROL_CLOCK_H
-#define ROCE_CONTROL_CLOCK_H
+#ifndef ROCE_BASE_CLOCK_H
+#define ROCE_BASE_CLOCK_H
 
 #include <time.h>
 
