@@ -39,6 +39,7 @@ MAY_INCLUDE = {
     "control": ["base"],
     "engine": ["base", "wire", "mem", "wq", "transport", "verbs", "pktio", "control"],
     "daemon": ["base", "control"],
+    "rsocket": ["base"],
     "compat": ["base", "verbs", "engine"],
     "tools": ["base", "wire", "control", "engine"],
 }
