@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The library exports exactly what exports.tsv says, with versions, and nothing of its own.
 
+It does not import socket(): a preloaded library that replaces it must not get ours.
 Symbols of IBVERBS_PRIVATE_34 must stand under every other provider node as well; the driver
 registration carries the node's number in its name. usage: exports_test.py LIBRARY EXPORTS.TSV
 """
@@ -29,6 +30,12 @@ def exported(library):
         symbol, at, version = name.partition("@")
         table[symbol, version.lstrip("@") if at else None] = (version.startswith("@"), kind)
     return table
+
+
+def imported(library):
+    out = subprocess.run(["nm", "-D", "--undefined-only", library], check=True, text=True,
+                         stdout=subprocess.PIPE).stdout
+    return {line.split()[-1].partition("@")[0] for line in out.splitlines()}
 
 
 def expected(path):
@@ -63,6 +70,8 @@ def main():
                 symbol == REGISTER + version[len(PRIVATE):]):
             continue
         wrong.append(f"{symbol}@{version}: not to be exported")
+    if "socket" in imported(sys.argv[1]):
+        wrong.append("socket: imported (see src/compat/own_socket.c)")
     for line in wrong:
         print(line)
     print(f"{len(have)} symbols, {len(wrong)} wrong")
