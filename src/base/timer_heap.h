@@ -18,6 +18,7 @@
 struct roce_timer {
 	roce_ns_t deadline;  /* ROCE_NEVER: not armed */
 	uint32_t heap_index; /* place in items[] while armed */
+	uint8_t kind;	     /* the owner's: what the timer is a part of */
 };
 
 struct roce_timer_heap {
@@ -30,6 +31,7 @@ static inline void roce_timer_init(struct roce_timer *t)
 {
 	t->deadline = ROCE_NEVER;
 	t->heap_index = 0;
+	t->kind = 0;
 }
 
 static inline void roce_timer_heap_init(struct roce_timer_heap *heap, struct roce_timer **items,

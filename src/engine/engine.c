@@ -21,7 +21,7 @@
 #define READ_CHUNK_PACKETS   16u
 #define ACK_INTERVAL_PACKETS 8u
 #define BURST_PACKETS	     16u
-#define PACE_MBYTES_PER_S    1000u
+#define PACE_KBIT_PER_S	     8000000u
 #define PACE_BURST_BYTES     (128u * 1024u)
 #define ACK_TIMEOUT_FLOOR_NS (50 * ROCE_NS_PER_MS)
 
@@ -120,7 +120,7 @@ static int init_device(struct roce_engine *e)
 		.read_chunk_packets = READ_CHUNK_PACKETS,
 		.ack_interval_packets = ACK_INTERVAL_PACKETS,
 		.burst_packets = BURST_PACKETS,
-		.pace = {.mbytes_per_s = PACE_MBYTES_PER_S, .burst_bytes = PACE_BURST_BYTES},
+		.pace = {.kbit_per_s = PACE_KBIT_PER_S, .burst_bytes = PACE_BURST_BYTES},
 	};
 	int err = read_ack_floor(&tuning.ack_timeout_floor_ns);
 

@@ -235,9 +235,14 @@ void roce_progress_kick(struct roce_progress *p)
 
 void roce_progress_arm(struct roce_progress *p)
 {
+	roce_ns_t now;
+
 	if (!p->is_started)
 		return;
-	transmit(p, roce_clock_now());
+	now = roce_clock_now();
+	transmit(p, now);
+	/* A completion that it made may be held back by moderation. */
+	roce_progress_wake_for_next(p, now);
 	p->is_polled = false;
 	p->polls_since_blocking = 0;
 	p->empty_count = 0;

@@ -75,8 +75,11 @@ static int copy_payload(uint8_t *to, const struct roce_payload *p)
 
 		if (piece > left)
 			piece = left;
-		if (piece &&
-		    roce_guard_copy(to, (const void *)(uintptr_t)(sge->addr + at.skip), piece) < 0)
+		if (roce_sge_is_zeros(sge))
+			memset(to, 0, piece);
+		else if (piece &&
+			 roce_guard_copy(to, (const void *)(uintptr_t)(sge->addr + at.skip),
+					 piece) < 0)
 			return -1;
 		to += piece;
 		left -= piece;

@@ -32,8 +32,15 @@ enum roce_mem_verdict roce_mem_check_local(const struct roce_key_table *tab,
 {
 	const struct roce_mr *mr = roce_key_table_find(tab, lkey);
 
-	if (!mr || !mr->is_valid || mr->lkey.v != lkey.v || mr->kind != ROCE_MR_REGION)
+	if (!mr || !mr->is_valid || mr->lkey.v != lkey.v ||
+	    (mr->kind != ROCE_MR_REGION && mr->kind != ROCE_MR_NULL))
 		return ROCE_MARKED(access_lkey, ROCE_MEM_BAD_KEY);
+	if (mr->kind == ROCE_MR_NULL) {
+		if (mr->pd != pd)
+			return ROCE_MARKED(access_null_pd, ROCE_MEM_BAD_PD);
+		*out_ptr = ROCE_MEM_NOWHERE;
+		return ROCE_MEM_OK;
+	}
 	return check_region(mr, pd, addr, length, need, out_ptr);
 }
 
@@ -44,7 +51,7 @@ enum roce_mem_verdict roce_mem_check_remote(const struct roce_key_table *tab,
 {
 	const struct roce_mr *mr = roce_key_table_find(tab, rkey);
 
-	if (!mr || !mr->is_valid || mr->rkey.v != rkey.v)
+	if (!mr || !mr->is_valid || mr->rkey.v != rkey.v || mr->kind == ROCE_MR_NULL)
 		return ROCE_MARKED(access_rkey, ROCE_MEM_BAD_KEY);
 	if (mr->kind == ROCE_MR_WINDOW_2 && mr->bound_qp != qp)
 		return ROCE_MARKED(access_window_qp, ROCE_MEM_BAD_ACCESS);

@@ -38,7 +38,11 @@ enum roce_mr_kind {
 	ROCE_MR_REGION,
 	ROCE_MR_WINDOW_1, /* bound by ibv_bind_mw; any QP of its PD may use it */
 	ROCE_MR_WINDOW_2, /* bound by a send WR; only the QP that bound it may use it */
+	ROCE_MR_NULL,	  /* a local key for any address: reads as zeros, forgets what is written */
 };
+
+/* Where the bytes of a null region are; no other access leads there. */
+#define ROCE_MEM_NOWHERE UINT64_MAX
 
 struct roce_mr {
 	struct roce_mr *bucket_next;
@@ -84,7 +88,7 @@ enum roce_mem_verdict {
 };
 
 /* Local key: `need` is 0 for reading or ROCE_ACCESS_LOCAL_WRITE. addr is a process address (an iova
- * for regions with one); out_ptr is where its bytes are. */
+ * for regions with one); out_ptr is where its bytes are, or ROCE_MEM_NOWHERE. */
 enum roce_mem_verdict roce_mem_check_local(const struct roce_key_table *tab,
 					   const struct roce_pd *pd, roce_key_t lkey, uint64_t addr,
 					   uint64_t length, uint32_t need, uint64_t *out_ptr);

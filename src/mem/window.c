@@ -76,7 +76,7 @@ enum roce_mem_verdict roce_mem_bind(struct roce_key_table *tab, const struct roc
 	struct roce_mr *mr = NULL;
 	enum roce_mem_verdict verdict;
 
-	if (!mw || mw->kind == ROCE_MR_REGION)
+	if (!mw || (mw->kind != ROCE_MR_WINDOW_1 && mw->kind != ROCE_MR_WINDOW_2))
 		return ROCE_MARKED(window_rkey, ROCE_MEM_BAD_KEY);
 	if (mw->pd != pd)
 		return ROCE_MARKED(window_pd, ROCE_MEM_BAD_PD);

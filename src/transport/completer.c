@@ -199,7 +199,8 @@ static enum roce_wc_status store(struct roce_qp *qp, struct roce_send_wqe *wqe, 
 					 &ptr) != ROCE_MEM_OK)
 			return ROCE_MARKED(completer_store_key, ROCE_WC_LOC_PROT_ERR);
 		if (part && data) {
-			if (t->cfg.mem_ops->copy(t->cfg.ctx, (void *)(uintptr_t)ptr, data, part))
+			if (ptr != ROCE_MEM_NOWHERE &&
+			    t->cfg.mem_ops->copy(t->cfg.ctx, (void *)(uintptr_t)ptr, data, part))
 				return ROCE_MARKED(completer_store_fault, ROCE_WC_LOC_PROT_ERR);
 			data += part;
 		}

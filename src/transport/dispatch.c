@@ -241,6 +241,14 @@ void roce_on_deadline(struct roce_transport *t, roce_ns_t now)
 	while (roce_timer_heap_deadline(&t->timers) <= now) {
 		struct roce_timer *timer = roce_timer_heap_min(&t->timers);
 
-		roce_retransmit_on_deadline(roce_container_of(timer, struct roce_qp, timer), now);
+		switch ((enum roce_timer_kind)timer->kind) {
+		case ROCE_TIMER_OF_QP:
+			roce_retransmit_on_deadline(roce_container_of(timer, struct roce_qp, timer),
+						    now);
+			break;
+		case ROCE_TIMER_OF_CQ:
+			roce_cq_on_deadline(t, roce_container_of(timer, struct roce_cq, timer));
+			break;
+		}
 	}
 }

@@ -165,8 +165,10 @@ static void push_cqe(struct roce_qp *qp, struct roce_cq *cq, const struct roce_c
 	struct roce_transport *t = qp->t;
 	bool was_overrun = cq->is_overrun;
 
-	if (roce_cq_push(cq, cqe, is_solicited))
+	if (roce_cq_push(cq, cqe, is_solicited)) {
+		roce_cq_moderate_follow(t, cq);
 		return;
+	}
 	if (was_overrun) {
 		ROCE_MARK(qp_cq_dead);
 	} else {
@@ -345,6 +347,8 @@ static void enter_reset(struct roce_qp *qp)
 	qp->sq.reclaimed = qp->sq.completed = qp->sq.next = qp->sq.posted = 0;
 	qp->rq.head = qp->rq.posted = 0;
 	qp->attr = (struct roce_qp_attr){.state = ROCE_QP_RESET};
+	qp->rate = (struct roce_pace_config){0};
+	qp->pace = (struct roce_pace){0};
 	qp->peer = NULL;
 	qp->mtu = 0;
 	qp->srq = qp->cfg.srq;

@@ -75,7 +75,8 @@ struct roce_qp_attr {
 	uint32_t dest_qpn;
 	uint32_t rq_psn;
 	uint32_t sq_psn;
-	struct roce_path path;	/* sgid filled in by the caller */
+	uint32_t rate_kbit_per_s; /* set by roce_qp_limit_rate() alone */
+	struct roce_path path;	  /* sgid filled in by the caller */
 	struct roce_peer *peer; /* with ROCE_ATTR_AV: the entry of (path.dgid, slot of dest_qpn) */
 };
 
@@ -192,6 +193,8 @@ struct roce_qp {
 	bool is_held;	      /* a WQE was taken from the SRQ: it is in held_storage */
 	struct roce_send_queue sq;
 	struct roce_recv_queue rq;
+	struct roce_pace_config rate; /* what the program limits its send queue to */
+	struct roce_pace pace;
 	struct roce_requester req;
 	struct roce_responder resp;
 };
@@ -203,6 +206,12 @@ void roce_qp_fini(struct roce_qp *qp);
 
 enum roce_modify_result roce_qp_modify(struct roce_qp *qp, const struct roce_qp_attr *attr,
 				       uint32_t mask, roce_ns_t now, uint32_t *out_bad_mask);
+
+/* The send queue's packets, as IP carries them, leave at no more than the rate; 0: no limit.
+ * `burst_bytes`: what may leave back to back, a packet at least; 0: what the device finds good.
+ * Answers to the peer's requests are not held back. A RESET ends it. False in states and for types
+ * that do not send. */
+bool roce_qp_limit_rate(struct roce_qp *qp, uint32_t kbit_per_s, uint32_t burst_bytes);
 
 /* Moves to ERR and flushes; for the owner's use (device gone, process leaving). */
 void roce_qp_enter_error(struct roce_qp *qp, roce_ns_t now);

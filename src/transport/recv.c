@@ -69,7 +69,8 @@ enum roce_wc_status roce_recv_place(struct roce_qp *qp, uint64_t offset, const u
 						 &ptr) != ROCE_MEM_OK)
 			return ROCE_MARKED(recv_key, ROCE_WC_LOC_PROT_ERR);
 		if (part && data) {
-			if (t->cfg.mem_ops->copy(t->cfg.ctx, (void *)(uintptr_t)ptr, data, part))
+			if (ptr != ROCE_MEM_NOWHERE &&
+			    t->cfg.mem_ops->copy(t->cfg.ctx, (void *)(uintptr_t)ptr, data, part))
 				return ROCE_MARKED(recv_fault, ROCE_WC_LOC_PROT_ERR);
 			data += part;
 		}

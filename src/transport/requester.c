@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/marks.h"
 #include "transport/segment.h"
+#include "wq/sge.h"
 
 #define QKEY_PRIVILEGED 0x80000000u
 
@@ -131,7 +132,11 @@ static bool is_memory_ok(const struct roce_qp *qp, struct roce_send_wqe *wqe)
 		if (roce_mem_check_local(&qp->t->keys, qp->cfg.pd, (roce_key_t){sge[i].lkey},
 					 sge[i].addr, sge[i].length, need, &ptr) != ROCE_MEM_OK)
 			return false;
-		if (!is_fetch)
+		if (is_fetch)
+			continue;
+		if (ptr == ROCE_MEM_NOWHERE)
+			sge[i].lkey = ROCE_SGE_ZEROS_LKEY;
+		else
 			sge[i].addr = ptr;
 	}
 	return true;
@@ -292,24 +297,6 @@ static enum step send_unreliable_segment(struct roce_qp *qp, struct roce_send_wq
 	advance(qp, wqe, 1, now);
 	complete_unreliable(qp, now);
 	return STEP_SENT;
-}
-
-/* UC and UD: at the device's pace. */
-static enum step send_unreliable(struct roce_qp *qp, struct roce_send_wqe *wqe,
-				 struct roce_tx_pkt *pkt, roce_ns_t now)
-{
-	struct roce_transport *t = qp->t;
-	roce_ns_t next = roce_pace_next(&t->pace, &t->cfg.pace);
-	enum step step;
-
-	if (next > now) {
-		roce_retransmit_pause(qp, next);
-		return STEP_STOP;
-	}
-	step = qp->cfg.type == ROCE_QP_UD ? send_datagram(qp, wqe, pkt, now)
-					  : send_unreliable_segment(qp, wqe, pkt, now);
-	roce_pace_on_send(&t->pace, &t->cfg.pace, pkt->payload.length, now);
-	return step;
 }
 
 /* SEND and WRITE: one packet, charged to the peer's window. */
@@ -486,9 +473,38 @@ static void announce_drained(struct roce_qp *qp)
 		roce_qp_event(qp, ROCE_EVENT_SQ_DRAINED);
 }
 
+static enum step send_packet(struct roce_qp *qp, struct roce_send_wqe *wqe, struct roce_tx_pkt *pkt,
+			     roce_ns_t now)
+{
+	if (qp->cfg.type == ROCE_QP_UD)
+		return send_datagram(qp, wqe, pkt, now);
+	if (qp->cfg.type == ROCE_QP_UC)
+		return send_unreliable_segment(qp, wqe, pkt, now);
+	switch ((enum roce_wr_opcode)wqe->opcode) {
+	case ROCE_WR_RDMA_READ:
+		return send_read(qp, wqe, pkt, now);
+	case ROCE_WR_ATOMIC_CMP_AND_SWP:
+	case ROCE_WR_ATOMIC_FETCH_AND_ADD:
+		return send_atomic(qp, wqe, pkt, now);
+	case ROCE_WR_ATOMIC_WRITE:
+		return send_atomic_write(qp, wqe, pkt, now);
+	case ROCE_WR_SEND:
+	case ROCE_WR_SEND_WITH_IMM:
+	case ROCE_WR_SEND_WITH_INV:
+	case ROCE_WR_RDMA_WRITE:
+	case ROCE_WR_RDMA_WRITE_WITH_IMM:
+		return send_segment(qp, wqe, pkt, now);
+	case ROCE_WR_LOCAL_INV:
+	case ROCE_WR_BIND_MW:
+		break; /* run_local() had them */
+	}
+	roce_unreachable();
+}
+
 static enum step send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now)
 {
 	struct roce_send_wqe *wqe;
+	enum step step;
 
 	if (qp->attr.state != ROCE_QP_RTS && qp->attr.state != ROCE_QP_SQD)
 		return STEP_STOP;
@@ -509,27 +525,12 @@ static enum step send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_
 		roce_qp_fail_send(qp, (enum roce_wc_status)wqe->status, now);
 		return STEP_STOP;
 	}
-	if (!roce_qp_is_reliable(qp))
-		return send_unreliable(qp, wqe, pkt, now);
-	switch ((enum roce_wr_opcode)wqe->opcode) {
-	case ROCE_WR_RDMA_READ:
-		return send_read(qp, wqe, pkt, now);
-	case ROCE_WR_ATOMIC_CMP_AND_SWP:
-	case ROCE_WR_ATOMIC_FETCH_AND_ADD:
-		return send_atomic(qp, wqe, pkt, now);
-	case ROCE_WR_ATOMIC_WRITE:
-		return send_atomic_write(qp, wqe, pkt, now);
-	case ROCE_WR_SEND:
-	case ROCE_WR_SEND_WITH_IMM:
-	case ROCE_WR_SEND_WITH_INV:
-	case ROCE_WR_RDMA_WRITE:
-	case ROCE_WR_RDMA_WRITE_WITH_IMM:
-		return send_segment(qp, wqe, pkt, now);
-	case ROCE_WR_LOCAL_INV:
-	case ROCE_WR_BIND_MW:
-		break; /* run_local() had them */
-	}
-	roce_unreachable();
+	if (roce_pacing_holds(qp, now))
+		return STEP_STOP;
+	step = send_packet(qp, wqe, pkt, now);
+	if (step == STEP_SENT)
+		roce_pacing_on_send(qp, pkt, now);
+	return step;
 }
 
 /* The turn is over with more to send. Others may fill the window before the next one, and then

@@ -89,6 +89,15 @@ static inline bool roce_qp_is_reliable(const struct roce_qp *qp)
 void roce_qp_fill_headers(const struct roce_qp *qp, struct roce_headers *hdr, roce_opcode_t opcode,
 			  roce_psn_t psn);
 
+/* ---- moderation.c ---- */
+
+enum roce_timer_kind {
+	ROCE_TIMER_OF_QP,
+	ROCE_TIMER_OF_CQ,
+};
+
+void roce_cq_on_deadline(struct roce_transport *t, struct roce_cq *cq);
+
 /* ---- recv.c ---- */
 
 bool roce_recv_is_available(const struct roce_qp *qp);
@@ -122,6 +131,13 @@ void roce_requester_set_peer(struct roce_qp *qp, struct roce_peer *peer);
  * chunk boundary. Boundaries are fixed, so a retry asks for a suffix of the original request. */
 uint32_t roce_read_chunk_packets(const struct roce_qp *qp, const struct roce_send_wqe *wqe,
 				 uint32_t index);
+
+/* ---- pacing.c ---- */
+
+/* Must the next packet of the send queue wait? Then the QP comes back when it may go. */
+bool roce_pacing_holds(struct roce_qp *qp, roce_ns_t now);
+/* A packet of the send queue is about to leave. */
+void roce_pacing_on_send(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now);
 
 /* ---- completer.c ---- */
 

@@ -82,7 +82,7 @@ struct roce_transport {
 	struct roce_list read_waiters; /* QPs that wait for read_inflight to fall */
 	uint32_t read_inflight;
 	struct roce_pace pace;
-	struct roce_timer_heap timers; /* items: storage from the owner, one place for each QP */
+	struct roce_timer_heap timers; /* items: the owner's, a place for each QP and each CQ */
 	uint32_t qp_count;
 };
 
@@ -109,6 +109,16 @@ void roce_peer_add(struct roce_transport *t, struct roce_peer *peer, const struc
 void roce_peer_remove(struct roce_peer *peer);
 
 enum roce_verdict roce_rx(struct roce_transport *t, const struct roce_rx_pkt *pkt, roce_ns_t now);
+
+/* An armed CQ tells of `count` completions by one event, but of none later than `period_ns` after
+ * it came; a failed one it tells of at once. Either 0: no moderation. What is held is told of now.
+ */
+void roce_cq_moderate(struct roce_transport *t, struct roce_cq *cq, uint32_t count,
+		      roce_ns_t period_ns);
+/* After an entry was pushed: the timer follows what the CQ holds back. */
+void roce_cq_moderate_follow(struct roce_transport *t, struct roce_cq *cq);
+/* The CQ goes: its timer leaves the transport. */
+void roce_cq_leave(struct roce_transport *t, struct roce_cq *cq);
 
 /* Up to `max` packets; consecutive ones of a QP stand together. Payload references are valid until
  * the next call into the transport. */

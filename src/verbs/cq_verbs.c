@@ -119,6 +119,7 @@ int roce_verbs_cq_fini(struct roce_verbs_cq *vcq)
 		return roce_refuse(EBUSY, "destroy_cq: %u work queues report to it", users);
 	}
 	/* No queue pair is left to write an entry, so no event is posted after this. */
+	roce_cq_leave(&dev->transport, &vcq->cq);
 	dev->cq_count--;
 	pthread_mutex_unlock(&dev->lock);
 	if (vcq->channel)
@@ -167,6 +168,15 @@ int roce_verbs_cq_resize(struct roce_verbs_cq *vcq, uint32_t min_depth)
 	pthread_mutex_unlock(&dev->lock);
 	roce_block_put(&old);
 	return 0;
+}
+
+void roce_verbs_cq_moderate(struct roce_verbs_cq *vcq, uint16_t count, uint16_t period_us)
+{
+	struct roce_device *dev = vcq->ctx->dev;
+
+	pthread_mutex_lock(&dev->lock);
+	roce_cq_moderate(&dev->transport, &vcq->cq, count, period_us * ROCE_NS_PER_US);
+	pthread_mutex_unlock(&dev->lock);
 }
 
 int roce_verbs_cq_poll(struct roce_verbs_cq *vcq, struct roce_cqe *out, uint32_t max)

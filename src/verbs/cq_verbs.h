@@ -41,6 +41,10 @@ int roce_verbs_cq_fini(struct roce_verbs_cq *vcq);
 /* -EINVAL if what waits in the queue does not fit. */
 int roce_verbs_cq_resize(struct roce_verbs_cq *vcq, uint32_t min_depth);
 
+/* One event for `count` completions, none later than `period_us` after its completion came; either
+ * 0: an event for the first. */
+void roce_verbs_cq_moderate(struct roce_verbs_cq *vcq, uint16_t count, uint16_t period_us);
+
 /* Entries taken, or -EIO when an overrun queue has none left. */
 int roce_verbs_cq_poll(struct roce_verbs_cq *vcq, struct roce_cqe *out, uint32_t max);
 void roce_verbs_cq_arm(struct roce_verbs_cq *vcq, bool solicited_only);

@@ -16,11 +16,12 @@
 #include <sys/mman.h>
 
 #define MR_BUCKETS (1u << 17)
+#define TIMERS	   (ROCE_MAX_QP + ROCE_MAX_CQ)
 
 struct roce_device_tables {
 	struct roce_qp *qps[ROCE_QPN_NUMBERS];
 	struct roce_mr *mrs[MR_BUCKETS];
-	struct roce_timer *timers[ROCE_MAX_QP];
+	struct roce_timer *timers[TIMERS];
 	struct roce_qpn_pool qpns;
 	struct roce_qpn_pool srqns;
 	struct roce_verbs_srq *srqs[ROCE_QPN_NUMBERS]; /* XRC, by the low bits of the number */
@@ -71,7 +72,7 @@ int roce_device_init(struct roce_device *dev, const struct roce_device_env *env,
 	cfg.mr_buckets = dev->tables->mrs;
 	cfg.mr_bucket_count = MR_BUCKETS;
 	roce_transport_init(&dev->transport, &cfg);
-	roce_timer_heap_init(&dev->transport.timers, dev->tables->timers, ROCE_MAX_QP);
+	roce_timer_heap_init(&dev->transport.timers, dev->tables->timers, TIMERS);
 	return 0;
 }
 

@@ -15,6 +15,8 @@
 #define ROCE_MAX_QP_WR	      16384u
 #define ROCE_MAX_SGE	      32u
 #define ROCE_MAX_INLINE	      1024u /* bytes */
+#define ROCE_MIN_RATE	      1u    /* kbit/s of a queue pair */
+#define ROCE_MAX_RATE	      400000000u
 #define ROCE_MAX_CQ	      65536u
 #define ROCE_MAX_CQE	      (1u << 22)
 #define ROCE_MAX_MR	      (1u << 20)

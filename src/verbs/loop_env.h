@@ -9,6 +9,7 @@
 
 #include "base/prng.h"
 #include "verbs/qp_verbs.h"
+#include "wq/sge.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -81,7 +82,10 @@ static size_t loop_gather(const struct roce_payload *from, uint8_t *to)
 		n = sge->length - skip;
 		if (n > from->length - done)
 			n = from->length - done;
-		memcpy(to + done, (const uint8_t *)(uintptr_t)sge->addr + skip, n);
+		if (roce_sge_is_zeros(sge))
+			memset(to + done, 0, n);
+		else
+			memcpy(to + done, (const uint8_t *)(uintptr_t)sge->addr + skip, n);
 		done += n;
 		skip = 0;
 	}

@@ -82,10 +82,26 @@ static void draw_keys(struct roce_device *dev, struct roce_mr *mr)
 	} while (err);
 }
 
+static int enter_device(struct roce_verbs_mr *vmr)
+{
+	struct roce_device *dev = vmr->ctx->dev;
+
+	pthread_mutex_lock(&dev->lock);
+	if (dev->mr_count >= ROCE_MAX_MR) {
+		pthread_mutex_unlock(&dev->lock);
+		return roce_refuse(ENOMEM, "reg_mr: all %u regions are in use", ROCE_MAX_MR);
+	}
+	draw_keys(dev, &vmr->mr);
+	dev->mr_count++;
+	vmr->mr.pd->use_count++;
+	roce_list_add_tail(&vmr->ctx->mrs, &vmr->link);
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
 int roce_verbs_mr_init(struct roce_verbs_mr *vmr, struct roce_context *ctx, struct roce_pd *pd,
 		       uint64_t addr, uint64_t length, uint64_t iova, uint32_t access)
 {
-	struct roce_device *dev = ctx->dev;
 	int err = check_access("reg_mr", access);
 
 	if (!err)
@@ -106,17 +122,16 @@ int roce_verbs_mr_init(struct roce_verbs_mr *vmr, struct roce_context *ctx, stru
 		       .length = length,
 		       .access = access & ~ACCESS_OPTIONAL},
 	};
-	pthread_mutex_lock(&dev->lock);
-	if (dev->mr_count >= ROCE_MAX_MR) {
-		pthread_mutex_unlock(&dev->lock);
-		return roce_refuse(ENOMEM, "reg_mr: all %u regions are in use", ROCE_MAX_MR);
-	}
-	draw_keys(dev, &vmr->mr);
-	dev->mr_count++;
-	pd->use_count++;
-	roce_list_add_tail(&ctx->mrs, &vmr->link);
-	pthread_mutex_unlock(&dev->lock);
-	return 0;
+	return enter_device(vmr);
+}
+
+int roce_verbs_mr_init_null(struct roce_verbs_mr *vmr, struct roce_context *ctx, struct roce_pd *pd)
+{
+	*vmr = (struct roce_verbs_mr){
+		.ctx = ctx,
+		.mr = {.pd = pd, .length = UINT64_MAX, .kind = ROCE_MR_NULL},
+	};
+	return enter_device(vmr);
 }
 
 void roce_verbs_mr_detach(struct roce_verbs_mr *vmr)
@@ -145,9 +160,11 @@ int roce_verbs_mr_change(struct roce_verbs_mr *vmr, const struct roce_mr_change 
 {
 	struct roce_device *dev = vmr->ctx->dev;
 	uint32_t access = change->is_access_given ? change->access : vmr->mr.access;
-	int err = 0;
+	int err = vmr->mr.kind == ROCE_MR_NULL
+			  ? roce_refuse(EINVAL, "rereg_mr: a null region stays as it is")
+			  : 0;
 
-	if (change->is_access_given)
+	if (!err && change->is_access_given)
 		err = check_access("rereg_mr", access);
 	if (!err && change->is_range_given)
 		err = check_range("rereg_mr", change->addr, change->length, access);

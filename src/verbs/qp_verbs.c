@@ -245,6 +245,24 @@ void roce_verbs_qp_detach(struct roce_verbs_qp *vqp)
 	roce_list_remove(&vqp->link);
 }
 
+int roce_verbs_qp_limit_rate(struct roce_verbs_qp *vqp, uint32_t kbit_per_s, uint32_t burst_bytes)
+{
+	struct roce_device *dev = vqp->ctx->dev;
+	bool is_done;
+
+	if (kbit_per_s > ROCE_MAX_RATE)
+		return roce_refuse(EINVAL, "modify_qp_rate_limit: rate_limit %u is not in %u..%u",
+				   kbit_per_s, ROCE_MIN_RATE, ROCE_MAX_RATE);
+	pthread_mutex_lock(&dev->lock);
+	is_done = roce_qp_limit_rate(&vqp->qp, kbit_per_s, burst_bytes);
+	if (is_done)
+		dev->env->kick(dev->env_ctx);
+	pthread_mutex_unlock(&dev->lock);
+	return is_done ? 0
+		       : roce_refuse(EINVAL, "modify_qp_rate_limit: QP 0x%06x does not send now",
+				     vqp->qp.cfg.qpn.v);
+}
+
 void roce_verbs_qp_query(struct roce_verbs_qp *vqp, struct roce_qp_attr *out_attr,
 			 bool *out_is_draining)
 {

@@ -68,6 +68,9 @@ int roce_verbs_qp_fini(struct roce_verbs_qp *vqp);
 int roce_verbs_qp_modify(struct roce_verbs_qp *vqp, const struct roce_qp_attr *attr, uint32_t mask,
 			 const struct roce_av *av);
 
+/* Limits what its send queue sends; 0 kbit/s: no limit, 0 bytes: a burst of our choice. -EINVAL. */
+int roce_verbs_qp_limit_rate(struct roce_verbs_qp *vqp, uint32_t kbit_per_s, uint32_t burst_bytes);
+
 void roce_verbs_qp_query(struct roce_verbs_qp *vqp, struct roce_qp_attr *out_attr,
 			 bool *out_is_draining);
 

@@ -256,7 +256,7 @@ static void ud__leaves_at_the_pace_of_the_device(void **state)
 	struct roce_cqe cqe;
 	struct roce_ah ah;
 
-	t->cfg.pace = (struct roce_pace_config){.mbytes_per_s = 100, .burst_bytes = 4000};
+	t->cfg.pace = (struct roce_pace_config){.kbit_per_s = 800000, .burst_bytes = 4000};
 	make_ud(f, &a);
 	assert_int_equal(roce_ah_init(&ah, &f->ctx, &f->pd, &av), 0);
 	for (int i = 0; i < 6; i++)

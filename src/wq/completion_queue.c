@@ -22,8 +22,40 @@ void roce_cq_init(struct roce_cq *cq, void *storage, uint32_t depth,
 		  void (*on_event)(struct roce_cq *), void *owner)
 {
 	ROCE_ASSERT(depth && (depth & (depth - 1)) == 0);
-	*cq = (struct roce_cq){
-		.ring = storage, .depth = depth, .on_event = on_event, .owner = owner};
+	*cq = (struct roce_cq){.ring = storage,
+			       .depth = depth,
+			       .on_event = on_event,
+			       .owner = owner,
+			       .event_due = ROCE_NEVER};
+	roce_timer_init(&cq->timer);
+}
+
+static void tell(struct roce_cq *cq)
+{
+	cq->arm = ROCE_CQ_DISARMED;
+	cq->held_count = 0;
+	cq->event_due = ROCE_NEVER;
+	cq->on_event(cq);
+}
+
+void roce_cq_tell_held(struct roce_cq *cq)
+{
+	if (cq->held_count)
+		tell(cq);
+}
+
+/* Failed completions count as solicited. */
+static bool is_awaited(const struct roce_cq *cq, const struct roce_cqe *cqe, bool is_solicited)
+{
+	return cq->arm == ROCE_CQ_ARMED_ANY || (cq->arm == ROCE_CQ_ARMED_SOLICITED &&
+						(is_solicited || cqe->status != ROCE_WC_SUCCESS));
+}
+
+/* May the event for an awaited entry wait for more? Not for a failure, and not when no more fit. */
+static bool may_hold(const struct roce_cq *cq, const struct roce_cqe *cqe)
+{
+	return cq->held_count + 1 < cq->moderate_count && cq->moderate_ns &&
+	       cqe->status == ROCE_WC_SUCCESS && cq->tail - cq->head < cq->depth;
 }
 
 bool roce_cq_push(struct roce_cq *cq, const struct roce_cqe *cqe, bool is_solicited)
@@ -33,12 +65,12 @@ bool roce_cq_push(struct roce_cq *cq, const struct roce_cqe *cqe, bool is_solici
 		return false;
 	}
 	*entry_at(cq, cq->tail++) = *cqe;
-	/* Failed completions count as solicited. */
-	if (cq->arm == ROCE_CQ_ARMED_ANY || (cq->arm == ROCE_CQ_ARMED_SOLICITED &&
-					     (is_solicited || cqe->status != ROCE_WC_SUCCESS))) {
-		cq->arm = ROCE_CQ_DISARMED;
-		cq->on_event(cq);
-	}
+	if (!is_awaited(cq, cqe, is_solicited))
+		return true;
+	if (!may_hold(cq, cqe))
+		tell(cq);
+	else if (cq->held_count++ == 0)
+		cq->event_due = cqe->timestamp_ns + cq->moderate_ns;
 	return true;
 }
 

@@ -170,6 +170,73 @@ static void clean__takes_one_qp_out(void **state)
 	assert_true(roce_cq_is_empty(&cq));
 }
 
+/* ---- moderation ---- */
+
+static void push_at(uint64_t now, uint8_t status)
+{
+	const struct roce_cqe cqe = {.status = status, .timestamp_ns = now};
+
+	assert_true(roce_cq_push(&cq, &cqe, false));
+}
+
+static void moderate__one_event_for_count(void **state)
+{
+	(void)state;
+	start();
+	cq.moderate_count = 3;
+	cq.moderate_ns = 1000;
+	push_at(1, ROCE_WC_SUCCESS); /* not armed: does not count */
+	assert_int_equal(cq.event_due, ROCE_NEVER);
+	roce_cq_arm(&cq, false);
+	push_at(10, ROCE_WC_SUCCESS);
+	assert_int_equal(cq.event_due, 1010);
+	push_at(20, ROCE_WC_SUCCESS);
+	assert_int_equal(cq.event_due, 1010); /* of the first */
+	assert_int_equal(events, 0);
+	while (poll_one() || !roce_cq_is_empty(&cq))
+		;
+	push_at(30, ROCE_WC_SUCCESS);
+	assert_int_equal(events, 1);
+	assert_int_equal(cq.event_due, ROCE_NEVER);
+	assert_int_equal(cq.arm, ROCE_CQ_DISARMED);
+}
+
+static void moderate__failure_and_full_queue_tell_at_once(void **state)
+{
+	(void)state;
+	start();
+	cq.moderate_count = 100;
+	cq.moderate_ns = 1000;
+	roce_cq_arm(&cq, false);
+	push_at(1, ROCE_WC_SUCCESS);
+	push_at(2, ROCE_WC_WR_FLUSH_ERR);
+	assert_int_equal(events, 1);
+	roce_cq_arm(&cq, false);
+	push_at(3, ROCE_WC_SUCCESS);
+	assert_int_equal(events, 1);
+	push_at(4, ROCE_WC_SUCCESS); /* the last that fits */
+	assert_int_equal(events, 2);
+	assert_false(cq.is_overrun);
+}
+
+static void moderate__either_zero_is_none(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		start();
+		cq.moderate_count = i == 0 ? 0 : 8;
+		cq.moderate_ns = i == 1 ? 0 : 1000;
+		roce_cq_arm(&cq, false);
+		push_at(1, ROCE_WC_SUCCESS);
+		assert_int_equal(events, i < 2);
+	}
+	assert_int_equal(cq.held_count, 1);
+	roce_cq_tell_held(&cq);
+	assert_int_equal(events, 1);
+	roce_cq_tell_held(&cq);
+	assert_int_equal(events, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +248,9 @@ int main(void)
 		cmocka_unit_test(arm__solicited_only),
 		cmocka_unit_test(arm__solicited_does_not_weaken_any),
 		cmocka_unit_test(clean__takes_one_qp_out),
+		cmocka_unit_test(moderate__one_event_for_count),
+		cmocka_unit_test(moderate__failure_and_full_queue_tell_at_once),
+		cmocka_unit_test(moderate__either_zero_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

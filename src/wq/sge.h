@@ -11,6 +11,15 @@ struct roce_sge_cursor {
 	uint32_t skip; /* bytes into sge[index] */
 };
 
+/* No key has index 0. In a request that has started it says that the piece reads as zeros: there is
+ * nothing at its address. */
+#define ROCE_SGE_ZEROS_LKEY 0u
+
+static inline bool roce_sge_is_zeros(const struct roce_sge *sge)
+{
+	return sge->lkey == ROCE_SGE_ZEROS_LKEY;
+}
+
 static inline uint64_t roce_sge_total(const struct roce_sge *sge, uint32_t count)
 {
 	uint64_t total = 0;

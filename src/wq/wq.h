@@ -10,6 +10,7 @@
 #ifndef ROCE_WQ_WQ_H
 #define ROCE_WQ_WQ_H
 
+#include "base/timer_heap.h"
 #include "wire/packet.h"
 
 #include <stdbool.h>
@@ -253,6 +254,14 @@ struct roce_cq {
 	bool is_overrun;		      /* an entry did not fit: the CQ is dead */
 	void (*on_event)(struct roce_cq *cq); /* armed and a matching entry came; one shot */
 	void *owner;			      /* the verbs object */
+
+	/* Moderation: an armed queue tells of moderate_count matching entries by one event, but of
+	 * none later than moderate_ns after it came. Either 0: it tells of the first at once. */
+	uint32_t moderate_count;
+	roce_ns_t moderate_ns;
+	uint32_t held_count;	 /* entries that the armed queue has not told of */
+	roce_ns_t event_due;	 /* when it has to; ROCE_NEVER: nothing is held */
+	struct roce_timer timer; /* the transport's, follows event_due */
 };
 
 size_t roce_cq_bytes(uint32_t depth);
@@ -265,6 +274,9 @@ bool roce_cq_push(struct roce_cq *cq, const struct roce_cqe *cqe, bool is_solici
 /* Takes up to `max` entries and reclaims the send slots that they stand for. */
 uint32_t roce_cq_poll(struct roce_cq *cq, struct roce_cqe *out, uint32_t max);
 void roce_cq_arm(struct roce_cq *cq, bool solicited_only);
+
+/* Tells of what is held; does nothing when nothing is. */
+void roce_cq_tell_held(struct roce_cq *cq);
 
 /* Drops the entries of a QP that is reset or destroyed; later ones keep their order. */
 void roce_cq_clean(struct roce_cq *cq, const void *qp);

@@ -175,7 +175,7 @@ void sim_stack_init(struct sim_stack *s, unsigned int number, uint64_t seed, siz
 	cfg.mr_buckets = s->buckets;
 	cfg.mr_bucket_count = sizeof(s->buckets) / sizeof(s->buckets[0]);
 	roce_transport_init(&s->transport, &cfg);
-	roce_timer_heap_init(&s->transport.timers, s->timers, SIM_QPS_MAX);
+	roce_timer_heap_init(&s->transport.timers, s->timers, SIM_QPS_MAX + SIM_CQS_MAX);
 }
 
 void sim_stack_fini(struct sim_stack *s)

@@ -66,7 +66,7 @@ struct sim_stack {
 	struct roce_counters counters;
 	struct roce_qp *qp_table[64];
 	struct roce_mr *buckets[16];
-	struct roce_timer *timers[SIM_QPS_MAX];
+	struct roce_timer *timers[SIM_QPS_MAX + SIM_CQS_MAX];
 	struct roce_gid gid;
 	uint8_t slot;
 	struct roce_pd pd;

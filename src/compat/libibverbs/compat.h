@@ -244,6 +244,7 @@ int compat_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32
 struct ibv_cq_ex *compat_create_cq_ex(struct ibv_context *context,
 				      struct ibv_cq_init_attr_ex *attr);
 int compat_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
+int compat_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int compat_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 void compat_fill_cq_ex(struct compat_cq *cc);
 struct ibv_qp *compat_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
@@ -275,8 +276,10 @@ int compat_free_dm(struct ibv_dm *dm);
 struct ibv_mr *compat_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t dm_offset,
 				size_t length, unsigned int access);
 void compat_dm_drop(struct compat_dm *dm);
+struct ibv_mr *compat_alloc_null_mr(struct ibv_pd *pd);
 struct ibv_mr *compat_register(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 			       unsigned int access);
+int compat_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr);
 int compat_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
 int compat_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 /* Gives the QP the functions behind ibv_wr_*. 0 or -ENOMEM. */

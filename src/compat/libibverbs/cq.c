@@ -138,6 +138,19 @@ struct ibv_cq_ex *compat_create_cq_ex(struct ibv_context *context, struct ibv_cq
 	return cq ? &cq->ex : NULL;
 }
 
+int compat_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	struct roce_verbs_cq *vcq = &compat_cq_of(cq)->vcq;
+
+	if (roce_context_is_forked(vcq->ctx))
+		return COMPAT_FORKED;
+	if (attr->attr_mask & ~(uint32_t)IBV_CQ_ATTR_MODERATE)
+		return -roce_refuse(EINVAL, "modify_cq: attr_mask 0x%x", attr->attr_mask);
+	if (attr->attr_mask & IBV_CQ_ATTR_MODERATE)
+		roce_verbs_cq_moderate(vcq, attr->moderate.cq_count, attr->moderate.cq_period);
+	return 0;
+}
+
 int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 {
 	struct compat_cq *cc = compat_cq_of(cq);

@@ -17,7 +17,10 @@ void compat_fill_ops(struct compat_context *cc)
 	vctx->query_device_ex = compat_query_device_ex;
 	vctx->query_rt_values = compat_query_rt_values;
 	vctx->advise_mr = compat_advise_mr;
+	vctx->alloc_null_mr = compat_alloc_null_mr;
+	vctx->modify_qp_rate_limit = compat_modify_qp_rate_limit;
 	vctx->create_cq_ex = compat_create_cq_ex;
+	vctx->modify_cq = compat_modify_cq;
 	vctx->create_qp_ex = compat_create_qp_ex;
 	vctx->create_srq_ex = compat_create_srq_ex;
 	vctx->get_srq_num = compat_get_srq_num;

@@ -41,6 +41,21 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 	return 0;
 }
 
+static struct ibv_mr *finish_mr(struct compat_mr *mr, struct ibv_pd *pd, void *addr, size_t length)
+{
+	compat_pd_hold(pd);
+	mr->mr = (struct ibv_mr){
+		.context = pd->context,
+		.pd = pd,
+		.addr = addr,
+		.length = length,
+		.handle = compat_next_handle(),
+		.lkey = mr->vmr.mr.lkey.v,
+		.rkey = mr->vmr.mr.rkey.v,
+	};
+	return &mr->mr;
+}
+
 struct ibv_mr *compat_register(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 			       unsigned int access)
 {
@@ -59,17 +74,26 @@ struct ibv_mr *compat_register(struct ibv_pd *pd, void *addr, size_t length, uin
 		free(mr);
 		return compat_null(err);
 	}
-	compat_pd_hold(pd);
-	mr->mr = (struct ibv_mr){
-		.context = pd->context,
-		.pd = pd,
-		.addr = addr,
-		.length = length,
-		.handle = compat_next_handle(),
-		.lkey = mr->vmr.mr.lkey.v,
-		.rkey = mr->vmr.mr.rkey.v,
-	};
-	return &mr->mr;
+	return finish_mr(mr, pd, addr, length);
+}
+
+struct ibv_mr *compat_alloc_null_mr(struct ibv_pd *pd)
+{
+	struct roce_context *ctx = compat_roce_of(pd->context);
+	struct compat_mr *mr;
+	int err;
+
+	if (roce_context_is_forked(ctx))
+		return compat_null(-COMPAT_FORKED);
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return compat_null(-ENOMEM);
+	err = roce_verbs_mr_init_null(&mr->vmr, ctx, compat_rpd_of(pd));
+	if (err) {
+		free(mr);
+		return compat_null(err);
+	}
+	return finish_mr(mr, pd, NULL, SIZE_MAX);
 }
 
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)

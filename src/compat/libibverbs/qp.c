@@ -304,6 +304,19 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask)
 	return 0;
 }
 
+/* typical_pkt_sz is a hint for hardware that cannot know; here every packet counts as it is. */
+int compat_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
+{
+	struct roce_verbs_qp *vqp = compat_vqp_of(qp);
+
+	if (roce_context_is_forked(vqp->ctx))
+		return COMPAT_FORKED;
+	if (attr->comp_mask)
+		return -roce_refuse(EINVAL, "modify_qp_rate_limit: comp_mask 0x%x",
+				    attr->comp_mask);
+	return -roce_verbs_qp_limit_rate(vqp, attr->rate_limit, attr->max_burst_sz);
+}
+
 int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		 struct ibv_qp_init_attr *init_attr)
 {
@@ -334,6 +347,7 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		.timeout = now.timeout,
 		.retry_cnt = now.retry_cnt,
 		.rnr_retry = now.rnr_retry,
+		.rate_limit = now.rate_kbit_per_s,
 	};
 	caps_from_qp(&attr->cap, &compat_vqp_of(qp)->qp.cfg);
 	ah_attr_from_path(&attr->ah_attr, &now.path, now.port_num);
@@ -352,6 +366,7 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 
 /* ---- what has no meaning here ---- */
 
+/* The data of a packet is placed by memcpy(), which promises no order. */
 int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
 	(void)qp;
@@ -360,6 +375,8 @@ int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_
 	return 0;
 }
 
+/* Enhancements are options that vendors agree upon among themselves; we have none. A device without
+ * any answers so, and the connection manager takes it for that. */
 int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	(void)qp;

@@ -100,13 +100,19 @@ int compat_query_device_ex(struct ibv_context *context,
 			     IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
 	const uint32_t unreliable =
 		IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
+	const uint32_t uc = unreliable | IBV_ODP_SUPPORT_WRITE;
 	struct ibv_device_attr_ex full = {
 		/* No region is pinned, so all of them are "on demand". */
 		.odp_caps = {.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT,
 			     .per_transport_caps = {.rc_odp_caps = odp | IBV_ODP_SUPPORT_SRQ_RECV,
-						    .uc_odp_caps = unreliable,
+						    .uc_odp_caps = uc,
 						    .ud_odp_caps = unreliable}},
 		.xrc_odp_caps = odp | IBV_ODP_SUPPORT_SRQ_RECV,
+		.packet_pacing_caps = {.qp_rate_limit_min = ROCE_MIN_RATE,
+				       .qp_rate_limit_max = ROCE_MAX_RATE,
+				       .supported_qpts = 1u << IBV_QPT_RC | 1u << IBV_QPT_UC |
+							 1u << IBV_QPT_UD | 1u << IBV_QPT_XRC_SEND},
+		.cq_mod_caps = {.max_cq_count = UINT16_MAX, .max_cq_period = UINT16_MAX},
 		.max_dm_size = ROCE_MAX_DM_BYTES,
 		.completion_timestamp_mask = UINT64_MAX,
 		.hca_core_clock = HCA_CLOCK_KHZ,

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who paces the packets of a send queue: the device all unreliable ones, and the program each of
+ * its queue pairs as it likes. The requester asks before each packet and reports each;
+ * retransmissions count like all others.
+ */
+#include "transport/roles.h"
+
+#include "base/marks.h"
+
+#define IPV4_UDP_BYTES 28u
+#define IPV6_UDP_BYTES 48u
+#define ICRC_BYTES     4u
+
+/* The burst that a program leaves to us lasts as long as a wake-up of a sleeping thread may be
+ * late: what was missed then is made up for. 200 us; in bytes by kbit/s: a fortieth. */
+#define BURST_SHARE 40u
+
+bool roce_qp_limit_rate(struct roce_qp *qp, uint32_t kbit_per_s, uint32_t burst_bytes)
+{
+	uint32_t packet = qp->mtu ? qp->mtu : 1u << 12;
+
+	if ((qp->attr.state != ROCE_QP_RTS && qp->attr.state != ROCE_QP_SQD) ||
+	    qp->cfg.type == ROCE_QP_XRC_TGT)
+		return ROCE_MARKED(pacing_not_sending, false);
+	qp->attr.rate_kbit_per_s = qp->rate.kbit_per_s = kbit_per_s;
+	/* A packet may go while those before it are a burst ahead, so it is a part of the burst. */
+	if (!burst_bytes)
+		qp->rate.burst_bytes = kbit_per_s / BURST_SHARE;
+	else
+		qp->rate.burst_bytes = burst_bytes > packet ? burst_bytes - packet : 0;
+	roce_qp_mark_ready(qp);
+	return true;
+}
+
+bool roce_pacing_holds(struct roce_qp *qp, roce_ns_t now)
+{
+	const struct roce_transport *t = qp->t;
+	roce_ns_t next = roce_pace_next(&qp->pace, &qp->rate);
+
+	if (!roce_qp_is_reliable(qp)) {
+		roce_ns_t device = roce_pace_next(&t->pace, &t->cfg.pace);
+
+		if (device > next)
+			next = device;
+	}
+	if (next <= now)
+		return false;
+	roce_retransmit_pause(qp, next);
+	return true;
+}
+
+static uint32_t ip_bytes(const struct roce_tx_pkt *pkt)
+{
+	uint32_t ip = roce_gid_is_v4(&pkt->path->dgid) ? IPV4_UDP_BYTES : IPV6_UDP_BYTES;
+
+	return ip + roce_opcode_info(pkt->hdr.opcode)->header_len + pkt->payload.length +
+	       pkt->hdr.pad_count + ICRC_BYTES;
+}
+
+void roce_pacing_on_send(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now)
+{
+	struct roce_transport *t = qp->t;
+
+	if (!roce_qp_is_reliable(qp))
+		roce_pace_on_send(&t->pace, &t->cfg.pace, pkt->payload.length, now);
+	if (!qp->rate.kbit_per_s)
+		return;
+	roce_pace_on_send(&qp->pace, &qp->rate, ip_bytes(pkt), now);
+	/* The next one waits, maybe for longer than the ACK timeout. */
+	if (roce_qp_is_reliable(qp) && roce_pace_next(&qp->pace, &qp->rate) > now) {
+		pkt->hdr.ack_req = true;
+		qp->req.since_ack_req = 0;
+	}
+}
