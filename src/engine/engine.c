@@ -131,6 +131,7 @@ static int init_device(struct roce_engine *e)
 
 static void destroy(struct roce_engine *e)
 {
+	roce_watch_stop(&e->watch);
 	roce_progress_stop(&e->progress);
 	if (e->queue.stage)
 		roce_queue_fini(&e->queue);
@@ -138,8 +139,7 @@ static void destroy(struct roce_engine *e)
 	if (e->is_device_ready)
 		roce_device_fini(&e->device);
 	roce_shared_counters_destroy(e->counters, e->counters_fd);
-	roce_netdev_source_close(e->source);
-	pthread_mutex_destroy(&e->facts_lock);
+	roce_port_state_close(&e->port);
 	free(e);
 }
 
@@ -154,10 +154,7 @@ static int create(uint32_t ifindex, uint64_t namespace_id, struct roce_engine **
 	e->namespace_id = namespace_id;
 	e->use_count = 1;
 	e->counters_fd = -1;
-	pthread_mutex_init(&e->facts_lock, NULL);
-	err = roce_netdev_source_open(&e->source);
-	if (!err)
-		err = roce_netdev_read(e->source, ifindex, &e->facts);
+	err = roce_port_state_open(&e->port, ifindex);
 	if (err)
 		goto fail;
 	err = -ENOMEM;
@@ -165,7 +162,7 @@ static int create(uint32_t ifindex, uint64_t namespace_id, struct roce_engine **
 	if (!e->counters)
 		goto fail;
 	e->counters->ifindex = ifindex;
-	roce_netdev_device_name(e->facts.name, e->counters->device_name);
+	roce_netdev_device_name(e->port.facts.name, e->counters->device_name);
 	e->queue.transport = &e->device.transport;
 	e->queue.ifindex = ifindex;
 	e->queue.counters = e->counters;
@@ -177,6 +174,9 @@ static int create(uint32_t ifindex, uint64_t namespace_id, struct roce_engine **
 	if (err)
 		goto fail;
 	e->is_device_ready = true;
+	err = roce_watch_start(&e->watch, &e->port, &e->device);
+	if (err)
+		goto fail;
 	*out = e;
 	return 0;
 fail:
@@ -207,6 +207,8 @@ static void after_fork_in_child(void)
 		roce_list_remove(it);
 		e->is_abandoned = true;
 		roce_progress_abandon(&e->progress);
+		roce_watch_abandon(&e->watch);
+		roce_port_state_abandon(&e->port);
 		if (e->lease)
 			roce_queue_abandon(&e->queue,
 					   roce_lease_are_sockets_closed_in_child(e->lease));
@@ -233,7 +235,9 @@ int roce_engine_get(uint32_t ifindex, struct roce_engine **out)
 	roce_list_for_each (it, &engines) {
 		struct roce_engine *e = roce_container_of(it, struct roce_engine, link);
 
-		if (e->ifindex == ifindex && e->namespace_id == namespace_id) {
+		/* A network device that is gone may have a successor with its number. */
+		if (e->ifindex == ifindex && e->namespace_id == namespace_id &&
+		    !roce_port_state_is_gone(&e->port)) {
 			e->use_count++;
 			pthread_mutex_unlock(&engines_lock);
 			*out = e;

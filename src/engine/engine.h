@@ -4,8 +4,9 @@
  * process opens on it. It gives the verbs layer its environment: clock, randomness, progress,
  * addresses, facts about the port.
  *
- * Making one costs memory only; the receive slot, the thread and the daemon's connection come with
- * the first queue pair, so listing and querying devices disturbs nobody.
+ * Making one costs memory and a thread that sleeps until the network device changes; the receive
+ * slot, the progress thread and the daemon's connection come with the first queue pair, so listing
+ * and querying devices disturbs nobody.
  *
  * Fork: in the child all engines of the parent are dead (their descriptors are closed, nothing
  * moves); a device opened anew there gets an engine of its own.

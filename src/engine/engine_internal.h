@@ -4,8 +4,10 @@
 #define ROCE_ENGINE_ENGINE_INTERNAL_H
 
 #include "engine/engine.h"
+#include "engine/port_state.h"
 #include "engine/progress.h"
 #include "engine/queue.h"
+#include "engine/watch.h"
 
 struct roce_engine {
 	struct roce_list link; /* of all engines of the process */
@@ -22,9 +24,8 @@ struct roce_engine {
 	struct roce_queue queue;
 	struct roce_progress progress;
 
-	pthread_mutex_t facts_lock; /* guards the two below; innermost */
-	struct roce_netdev_source *source;
-	struct roce_netdev facts;
+	struct roce_port_state port;
+	struct roce_watch watch; /* the thread that follows it */
 };
 
 extern const struct roce_device_env roce_engine_env;

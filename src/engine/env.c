@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "engine/guard.h"
-#include "wire/mtu.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -212,58 +211,36 @@ static void env_leave_group(void *ctx, const struct roce_gid *mgid)
 
 /* ---- facts ---- */
 
-/* Fresh ones: read again when netlink told of a change since. Lock: facts_lock. */
-static int refresh_facts(struct roce_engine *e)
-{
-	int err;
-
-	if (e->is_abandoned)
-		return -ENOTCONN;
-	if (!roce_netdev_source_is_changed(e->source))
-		return 0;
-	err = roce_netdev_read(e->source, e->ifindex, &e->facts);
-	if (err == -ENODEV) { /* gone for good: a port that is down, without addresses */
-		e->facts.is_up = false;
-		e->facts.gid_count = 0;
-		err = 0;
-	}
-	return err;
-}
+/* In a forked child the lock may have been another thread's: it is not touched. */
 
 static int env_query_port(void *ctx, struct roce_port_info *out)
 {
 	struct roce_engine *e = ctx;
-	int err;
 
-	pthread_mutex_lock(&e->facts_lock);
-	err = refresh_facts(e);
-	if (!err) {
-		out->is_up = e->facts.is_up;
-		out->netdev_mtu = e->facts.mtu;
-		out->active_mtu = roce_mtu_enum_from_netdev(e->facts.mtu);
-		out->speed_mbps = e->facts.speed_mbps;
-		out->gid_count = e->facts.gid_count;
-		memcpy(out->mac, e->facts.mac, sizeof(out->mac));
-	}
-	pthread_mutex_unlock(&e->facts_lock);
-	return err;
+	return e->is_abandoned ? -ENOTCONN : roce_port_state_query(&e->port, out);
 }
 
 static int env_query_gid(void *ctx, uint32_t index, struct roce_gid *out, uint32_t *out_ifindex)
 {
 	struct roce_engine *e = ctx;
-	int err;
 
-	pthread_mutex_lock(&e->facts_lock);
-	err = refresh_facts(e);
-	if (!err && index >= e->facts.gid_count)
-		err = -ENOENT;
-	if (!err) {
-		*out = e->facts.gids[index];
-		*out_ifindex = e->ifindex;
-	}
-	pthread_mutex_unlock(&e->facts_lock);
-	return err;
+	*out_ifindex = e->ifindex;
+	return e->is_abandoned ? -ENOTCONN : roce_port_state_gid(&e->port, index, out);
+}
+
+static int env_hold_gid(void *ctx, uint32_t index, const struct roce_gid *gid)
+{
+	struct roce_engine *e = ctx;
+
+	return e->is_abandoned ? -ENOTCONN : roce_port_state_hold_gid(&e->port, index, gid);
+}
+
+static void env_release_gid(void *ctx, uint32_t index)
+{
+	struct roce_engine *e = ctx;
+
+	if (!e->is_abandoned)
+		roce_port_state_release_gid(&e->port, index);
 }
 
 const struct roce_device_env roce_engine_env = {
@@ -280,4 +257,6 @@ const struct roce_device_env roce_engine_env = {
 	.leave_group = env_leave_group,
 	.query_port = env_query_port,
 	.query_gid = env_query_gid,
+	.hold_gid = env_hold_gid,
+	.release_gid = env_release_gid,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Devices and addresses over rtnetlink (libnl), speed over the ethtool ioctl. Everything is read
- * afresh on demand: a table of a dozen devices costs well under a millisecond, and a cache could
- * only be wrong.
+ * afresh on demand: a table of a dozen devices costs well under a millisecond. Who wants to know
+ * when listens to netdev_news.h.
  */
 #include "engine/netdev.h"
 
@@ -29,9 +29,7 @@
 
 struct roce_netdev_source {
 	struct nl_sock *query;
-	struct nl_sock *notify;
 	int ioctl_fd;
-	bool is_read; /* is_changed() was asked before, and what was read then is good */
 };
 
 /* libnl's error numbers are its own. */
@@ -51,17 +49,6 @@ static int errno_from_nl(int err)
 	}
 }
 
-static int open_notify(struct nl_sock *sock)
-{
-	int err = nl_connect(sock, NETLINK_ROUTE);
-
-	if (err < 0)
-		return err;
-	err = nl_socket_add_memberships(sock, RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR,
-					RTNLGRP_IPV6_IFADDR, 0);
-	return err < 0 ? err : nl_socket_set_nonblocking(sock);
-}
-
 int roce_netdev_source_open(struct roce_netdev_source **out)
 {
 	struct roce_netdev_source *src = calloc(1, sizeof(*src));
@@ -71,13 +58,9 @@ int roce_netdev_source_open(struct roce_netdev_source **out)
 		return -ENOMEM;
 	src->ioctl_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	src->query = nl_socket_alloc();
-	src->notify = nl_socket_alloc();
-	if (!src->query || !src->notify)
+	if (!src->query)
 		goto fail;
 	err = nl_connect(src->query, NETLINK_ROUTE);
-	if (err < 0)
-		goto fail;
-	err = open_notify(src->notify);
 	if (err < 0)
 		goto fail;
 	*out = src;
@@ -92,22 +75,16 @@ void roce_netdev_source_close(struct roce_netdev_source *src)
 	if (!src)
 		return;
 	nl_socket_free(src->query);
-	nl_socket_free(src->notify);
 	if (src->ioctl_fd >= 0)
 		close(src->ioctl_fd);
 	free(src);
 }
 
-bool roce_netdev_source_is_changed(struct roce_netdev_source *src)
+void roce_netdev_source_abandon(struct roce_netdev_source *src)
 {
-	bool is_changed = !src->is_read;
-	char bytes[64]; /* that something came is all we want to know */
-
-	src->is_read = true;
-	while (recv(nl_socket_get_fd(src->notify), bytes, sizeof(bytes), MSG_DONTWAIT) > 0 ||
-	       errno == ENOBUFS)
-		is_changed = true;
-	return is_changed;
+	close(nl_socket_get_fd(src->query));
+	if (src->ioctl_fd >= 0)
+		close(src->ioctl_fd);
 }
 
 /* ---- GIDs ---- */
@@ -278,8 +255,6 @@ int roce_netdev_read(struct roce_netdev_source *src, uint32_t ifindex, struct ro
 	if (link)
 		rtnl_link_put(link);
 	nl_cache_free(addresses);
-	if (err < 0)
-		src->is_read = false; /* the change that was told is still to be read */
 	return err < 0 ? errno_from_nl(err) : 0;
 }
 

@@ -5,8 +5,8 @@
  * namespace for its whole life.
  *
  * GID order: routable IPv4 addresses first, then global IPv6, then link-local ones of either
- * family, each group as the kernel lists it; so index 0 works for most programs. The table follows
- * the addresses: an entry is not an identity across changes.
+ * family, each group as the kernel lists it; so index 0 works for most programs. It is the order of
+ * a list that is read now; an open device keeps the indices it began with (gid_table.h).
  */
 #ifndef ROCE_ENGINE_NETDEV_H
 #define ROCE_ENGINE_NETDEV_H
@@ -50,9 +50,8 @@ int roce_netdev_list(struct roce_netdev_source *src, struct roce_netdev **out, u
 /* Facts of one device, usable or not; -ENODEV when it is gone. */
 int roce_netdev_read(struct roce_netdev_source *src, uint32_t ifindex, struct roce_netdev *out);
 
-/* Has anything changed since the last call? True at first, and after a read that failed. Costs one
- * receive call. */
-bool roce_netdev_source_is_changed(struct roce_netdev_source *src);
+/* In a forked child: closes its copies of the descriptors, nothing else. */
+void roce_netdev_source_abandon(struct roce_netdev_source *src);
 
 /* Brings the GIDs into table order. */
 void roce_netdev_sort_gids(struct roce_gid *gids, uint32_t count);

@@ -3,16 +3,13 @@
  * The progress thread. It sleeps in epoll_wait() until a socket (while armed), the timer, the
  * daemon's connection or the end calls it, decides with the lock held whether the program is at
  * work, and if not does one round of everything.
- *
- * It blocks all signals but those of its own faults: a handler of the program never runs here, yet
- * memory that is gone must raise something that guard.c can catch.
  */
 #include "engine/progress_internal.h"
 
 #include "base/clock.h"
+#include "engine/thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -174,26 +171,6 @@ static int add(int epoll_fd, int fd, enum progress_source source, bool is_armed)
 	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
 }
 
-static int create_thread(struct roce_progress *p)
-{
-	sigset_t most, old;
-	int err;
-
-	sigfillset(&most);
-	sigdelset(&most, SIGSEGV);
-	sigdelset(&most, SIGBUS);
-	sigdelset(&most, SIGILL);
-	sigdelset(&most, SIGFPE);
-	sigdelset(&most, SIGTRAP);
-	sigdelset(&most, SIGABRT);
-	pthread_sigmask(SIG_SETMASK, &most, &old);
-	err = pthread_create(&p->thread, NULL, run_thread, p);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (err == 0)
-		(void)pthread_setname_np(p->thread, "uroce");
-	return -err;
-}
-
 static void close_descriptors(struct roce_progress *p)
 {
 	if (p->epoll_fd >= 0)
@@ -243,7 +220,7 @@ int roce_progress_start(struct roce_progress *p, struct roce_queue *queue, pthre
 	p->stop_fd = eventfd(0, EFD_CLOEXEC);
 	err = p->timer_fd < 0 || p->stop_fd < 0 ? -errno : create_epoll(p, &p->epoll_fd);
 	if (!err)
-		err = create_thread(p);
+		err = roce_thread_create(&p->thread, "uroce", run_thread, p);
 	if (err) {
 		close_descriptors(p);
 		return err;

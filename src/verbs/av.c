@@ -72,8 +72,11 @@ int roce_ah_init(struct roce_ah *ah, struct roce_context *ctx, struct roce_pd *p
 
 	*ah = (struct roce_ah){.ctx = ctx, .pd = pd};
 	err = roce_av_resolve(ctx->dev, "create_ah", av, &ah->path);
+	if (!err)
+		err = ctx->dev->env->hold_gid(ctx->dev->env_ctx, ah->path.sgid_index,
+					      &ah->path.sgid);
 	if (err)
-		return err;
+		return err == -ENOENT ? -EINVAL : err; /* it left just now */
 	pthread_mutex_lock(&ctx->dev->lock);
 	pd->use_count++;
 	pthread_mutex_unlock(&ctx->dev->lock);
@@ -82,6 +85,7 @@ int roce_ah_init(struct roce_ah *ah, struct roce_context *ctx, struct roce_pd *p
 
 void roce_ah_fini(struct roce_ah *ah)
 {
+	ah->ctx->dev->env->release_gid(ah->ctx->dev->env_ctx, ah->path.sgid_index);
 	pthread_mutex_lock(&ah->ctx->dev->lock);
 	ah->pd->use_count--;
 	pthread_mutex_unlock(&ah->ctx->dev->lock);

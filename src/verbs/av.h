@@ -23,7 +23,7 @@ struct roce_av {
 int roce_av_resolve(struct roce_device *dev, const char *call, const struct roce_av *av,
 		    struct roce_path *out);
 
-/* An address handle: a resolved path of a domain. */
+/* An address handle: a resolved path of a domain, which holds its GID index. */
 struct roce_ah {
 	struct roce_context *ctx;
 	struct roce_pd *pd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Contexts of a device, and the way of asynchronous events from the transport to them. The fork
+ * Contexts of a device: what is opened and closed with them. The fork
  * generation counts how often this process image came out of fork(): a context of an older
  * generation is a parent's.
  */
@@ -10,8 +10,6 @@
 #include "verbs/mw_verbs.h"
 #include "verbs/qp_verbs.h"
 #include "verbs/srq_verbs.h"
-
-#define EVENT_GID_CHANGE 18u /* IBV_EVENT_GID_CHANGE */
 
 static uint32_t fork_generation;
 
@@ -36,7 +34,8 @@ int roce_context_init(struct roce_context *ctx, struct roce_device *dev, void *o
 	err = roce_events_init(&ctx->async);
 	if (err)
 		return err;
-	roce_event_source_init(&ctx->port_events, ROCE_EVENT_OF_PORT, owner);
+	for (uint32_t i = 0; i < ROCE_PORT_EVENT_COUNT; i++)
+		roce_event_source_init(&ctx->port_events[i], ROCE_EVENT_OF_PORT, owner);
 	roce_list_init(&ctx->qps);
 	roce_list_init(&ctx->mrs);
 	roce_list_init(&ctx->mws);
@@ -72,30 +71,4 @@ void roce_context_fini(struct roce_context *ctx)
 bool roce_context_is_forked(const struct roce_context *ctx)
 {
 	return ctx->fork_generation != fork_generation;
-}
-
-/* Addresses that have come serve the datagrams of those who receive already. */
-static void follow_addresses(struct roce_context *ctx)
-{
-	struct roce_list *pos;
-
-	roce_list_for_each (pos, &ctx->qps) {
-		struct roce_verbs_qp *vqp = roce_container_of(pos, struct roce_verbs_qp, link);
-
-		if (vqp->local_count)
-			(void)roce_locals_open_all(vqp);
-	}
-}
-
-void roce_device_port_event(struct roce_device *dev, uint32_t event_type)
-{
-	struct roce_list *pos;
-
-	roce_list_for_each (pos, &dev->contexts) {
-		struct roce_context *ctx = roce_container_of(pos, struct roce_context, link);
-
-		if (event_type == EVENT_GID_CHANGE)
-			follow_addresses(ctx);
-		roce_events_post(&ctx->async, &ctx->port_events, event_type);
-	}
 }

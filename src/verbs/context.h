@@ -12,15 +12,29 @@
 #include "verbs/device.h"
 #include "verbs/events.h"
 
+/* X(name, value of enum ibv_event_type) */
+#define ROCE_PORT_EVENTS(X)                           \
+	X(GID_CHANGE, 18) /* IBV_EVENT_GID_CHANGE */  \
+	X(ACTIVE, 9)	  /* IBV_EVENT_PORT_ACTIVE */ \
+	X(ERR, 10)	  /* IBV_EVENT_PORT_ERR */    \
+	X(FATAL, 8)	  /* IBV_EVENT_DEVICE_FATAL */
+
+enum roce_port_event {
+#define X(name, type) ROCE_PORT_##name,
+	ROCE_PORT_EVENTS(X)
+#undef X
+		ROCE_PORT_EVENT_COUNT,
+};
+
 struct roce_context {
 	struct roce_device *dev;
 	struct roce_list link; /* dev->contexts */
 	struct roce_events async;
-	struct roce_event_source port_events;
-	struct roce_list qps;  /* struct roce_verbs_qp */
-	struct roce_list mrs;  /* struct roce_verbs_mr */
-	struct roce_list mws;  /* struct roce_verbs_mw */
-	struct roce_list srqs; /* struct roce_verbs_srq */
+	struct roce_event_source port_events[ROCE_PORT_EVENT_COUNT]; /* one each: they keep order */
+	struct roce_list qps;					     /* struct roce_verbs_qp */
+	struct roce_list mrs;					     /* struct roce_verbs_mr */
+	struct roce_list mws;					     /* struct roce_verbs_mw */
+	struct roce_list srqs;					     /* struct roce_verbs_srq */
 	uint32_t fork_generation;
 };
 

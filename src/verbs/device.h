@@ -28,8 +28,18 @@ struct roce_port_info {
 	uint32_t netdev_mtu; /* bytes of IP packet */
 	uint8_t active_mtu;  /* enum ibv_mtu that fits it */
 	uint32_t speed_mbps; /* 0 if the netdev does not say */
-	uint32_t gid_count;  /* GID table length in use */
+	uint32_t gid_count;  /* one behind the last GID entry in use; some before may be empty */
 	uint8_t mac[6];
+};
+
+/* What became of the port since the last time that this was told. */
+struct roce_port_change {
+	bool was_up;
+	bool is_up;
+	bool is_flapped; /* it was the opposite of `is_up` in between */
+	bool is_gid_changed;
+	bool is_mtu_changed;
+	bool is_gone; /* the network device, for good */
 };
 
 struct roce_device_env {
@@ -60,6 +70,10 @@ struct roce_device_env {
 	int (*query_port)(void *ctx, struct roce_port_info *out);
 	/* -ENOENT for an empty entry. */
 	int (*query_gid)(void *ctx, uint32_t index, struct roce_gid *out, uint32_t *out_ifindex);
+	/* Until it is released the index is no other address's, even when this one leaves the port.
+	 * -ENOENT when it is not, or not any more, this address; lock not needed. */
+	int (*hold_gid)(void *ctx, uint32_t index, const struct roce_gid *gid);
+	void (*release_gid)(void *ctx, uint32_t index);
 };
 
 /* What the engine gives when it makes a device; verbs fills the rest. */
@@ -95,8 +109,8 @@ void roce_device_fini(struct roce_device *dev);
 /* 32 bits of the environment's randomness; lock held. */
 uint32_t roce_device_random(struct roce_device *dev);
 
-/* Tells every context of the device about its port or itself: a value of enum ibv_event_type
- * (DEVICE_FATAL, PORT_ACTIVE, PORT_ERR, GID_CHANGE); lock held. */
-void roce_device_port_event(struct roce_device *dev, uint32_t event_type);
+/* The port has changed: datagram queue pairs follow it, and every context of the device hears of it
+ * (PORT_ACTIVE, PORT_ERR, GID_CHANGE, DEVICE_FATAL); lock held. */
+void roce_device_on_port_change(struct roce_device *dev, const struct roce_port_change *change);
 
 #endif

@@ -62,9 +62,8 @@ void roce_event_source_init(struct roce_event_source *src, enum roce_event_owner
 	roce_list_init(&src->link);
 }
 
-void roce_events_post(struct roce_events *q, struct roce_event_source *src, uint32_t type)
+static void post(struct roce_events *q, struct roce_event_source *src, uint32_t type)
 {
-	pthread_mutex_lock(&q->lock);
 	if (type == ROCE_EVENT_COUNTED)
 		src->pending_count++;
 	else
@@ -72,6 +71,25 @@ void roce_events_post(struct roce_events *q, struct roce_event_source *src, uint
 	if (roce_list_is_empty(&src->link))
 		roce_list_add_tail(&q->ready, &src->link);
 	put_token(q);
+}
+
+void roce_events_post(struct roce_events *q, struct roce_event_source *src, uint32_t type)
+{
+	pthread_mutex_lock(&q->lock);
+	post(q, src, type);
+	pthread_mutex_unlock(&q->lock);
+}
+
+void roce_events_post_state(struct roce_events *q, struct roce_event_source *src,
+			    struct roce_event_source *opposite, uint32_t type)
+{
+	pthread_mutex_lock(&q->lock);
+	if (src->pending_types && opposite->pending_types) {
+		roce_list_remove(&opposite->link);
+		opposite->pending_types = 0;
+	} else {
+		post(q, src, type);
+	}
 	pthread_mutex_unlock(&q->lock);
 }
 

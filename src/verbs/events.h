@@ -55,6 +55,12 @@ void roce_event_source_init(struct roce_event_source *src, enum roce_event_owner
 /* `type` below ROCE_EVENT_COUNTED waits at most once; ROCE_EVENT_COUNTED as often as posted. */
 void roce_events_post(struct roce_events *q, struct roce_event_source *src, uint32_t type);
 
+/* For two types that say the opposite of each other, each with a source of its own, `src` now and
+ * `opposite` before: the last one that waits is always how things are. When `src` waits already
+ * (then `opposite` came after it, and the program has seen neither), both become one. */
+void roce_events_post_state(struct roce_events *q, struct roce_event_source *src,
+			    struct roce_event_source *opposite, uint32_t type);
+
 /* Takes the next event, blocking unless the descriptor is O_NONBLOCK. 0, -EAGAIN, -EINTR. */
 int roce_events_get(struct roce_events *q, struct roce_event_source **out_src, uint32_t *out_type);
 

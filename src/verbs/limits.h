@@ -29,7 +29,7 @@
 #define ROCE_MAX_MCAST_GROUPS 64u
 #define ROCE_MAX_MCAST_ATTACH 16384u	 /* of all queue pairs to all groups */
 #define ROCE_MAX_MSG_SIZE     (1u << 31) /* bytes */
-#define ROCE_GID_TABLE	      128u	 /* entries that query_port reports at least */
+#define ROCE_GID_TABLE	      128u	 /* entries */
 #define ROCE_PKEY_DEFAULT     0xffffu
 
 /* Enough of a hop count for any network that an address vector's 0 or 1 cannot have meant. */

@@ -32,6 +32,11 @@ struct loop_env {
 	int arm_count;
 	int slot_error;
 	int open_error;
+	int held_count;		     /* GID entries */
+	uint32_t gid_count;	     /* 0: those of loop_gid() */
+	struct roce_gid gids[4];     /* else these; a zero one is an empty entry */
+	struct roce_gid opened_last; /* address */
+	struct roce_gid closed_last;
 };
 
 /* GIDs 0 and 1 are 10.0.0.1 and fd00::1, the others are empty. */
@@ -155,17 +160,17 @@ static int loop_open_address(void *ctx, const struct roce_gid *sgid)
 {
 	struct loop_env *env = ctx;
 
-	(void)sgid;
 	if (env->open_error)
 		return env->open_error;
 	env->open_count++;
+	env->opened_last = *sgid;
 	return 0;
 }
 
 static void loop_close_address(void *ctx, const struct roce_gid *sgid)
 {
-	(void)sgid;
 	((struct loop_env *)ctx)->open_count--;
+	((struct loop_env *)ctx)->closed_last = *sgid;
 }
 
 static int loop_join_group(void *ctx, const struct roce_gid *mgid)
@@ -183,20 +188,46 @@ static void loop_leave_group(void *ctx, const struct roce_gid *mgid)
 
 static int loop_query_port(void *ctx, struct roce_port_info *out)
 {
+	const struct loop_env *env = ctx;
+
 	*out = (struct roce_port_info){
 		.is_up = true,
 		.netdev_mtu = 9000,
-		.active_mtu = ((struct loop_env *)ctx)->active_mtu,
-		.gid_count = 2,
+		.active_mtu = env->active_mtu,
+		.gid_count = env->gid_count ? env->gid_count : 2,
 	};
 	return 0;
 }
 
 static int loop_query_gid(void *ctx, uint32_t index, struct roce_gid *out, uint32_t *out_ifindex)
 {
-	(void)ctx;
+	const struct loop_env *env = ctx;
+
 	*out_ifindex = 1;
-	return loop_gid(index, out);
+	if (!env->gid_count)
+		return loop_gid(index, out);
+	if (index >= env->gid_count || roce_gid_is_zero(&env->gids[index]))
+		return -ENOENT;
+	*out = env->gids[index];
+	return 0;
+}
+
+static int loop_hold_gid(void *ctx, uint32_t index, const struct roce_gid *gid)
+{
+	struct loop_env *env = ctx;
+	struct roce_gid at;
+	uint32_t ifindex;
+
+	if (loop_query_gid(ctx, index, &at, &ifindex) != 0 || !roce_gid_is_equal(&at, gid))
+		return -ENOENT;
+	env->held_count++;
+	return 0;
+}
+
+static void loop_release_gid(void *ctx, uint32_t index)
+{
+	(void)index;
+	((struct loop_env *)ctx)->held_count--;
 }
 
 static int loop_copy(void *ctx, void *dst, const void *src, size_t length)
@@ -240,6 +271,8 @@ static inline void loop_env_init(struct loop_env *env, uint64_t seed)
 		.leave_group = loop_leave_group,
 		.query_port = loop_query_port,
 		.query_gid = loop_query_gid,
+		.hold_gid = loop_hold_gid,
+		.release_gid = loop_release_gid,
 	};
 	static const struct roce_mem_ops mem_ops = {
 		.copy = loop_copy,

@@ -2,9 +2,9 @@
 /*
  * Changing a queue pair's state. The transport decides about transitions and attribute masks; here
  * are the checks that need the port (GID index, path MTU), and what an address vector holds on to:
- * the opened local address and the entry of the peer's receive queue. A new vector is acquired
- * before the transport is asked and the old one let go after it agreed, so nothing changes on
- * failure.
+ * the opened local address, its GID index, and the entry of the peer's receive queue. A new vector
+ * is acquired before the transport is asked and the old one let go after it agreed, so nothing
+ * changes on failure.
  */
 #include "verbs/qp_verbs.h"
 
@@ -205,12 +205,13 @@ static void put_peer(struct roce_peer *peer)
 }
 
 static void release_path(struct roce_device *dev, struct roce_peer *peer,
-			 const struct roce_gid *local)
+			 const struct roce_gid *local, uint8_t local_index)
 {
 	if (!peer)
 		return;
 	put_peer(peer);
 	dev->env->close_address(dev->env_ctx, local);
+	dev->env->release_gid(dev->env_ctx, local_index);
 }
 
 static int acquire_path(struct roce_verbs_qp *vqp, struct roce_qp_attr *attr, uint32_t mask)
@@ -222,13 +223,19 @@ static int acquire_path(struct roce_verbs_qp *vqp, struct roce_qp_attr *attr, ui
 	attr->peer = get_peer(dev, &attr->path.dgid, roce_qpn_slot((roce_qpn_t){dest_qpn}));
 	if (!attr->peer)
 		return -ENOMEM;
+	err = dev->env->hold_gid(dev->env_ctx, attr->path.sgid_index, &attr->path.sgid);
+	if (err)
+		goto drop_peer;
 	err = dev->env->open_address(dev->env_ctx, &attr->path.sgid);
-	if (err) {
-		put_peer(attr->peer);
-		return roce_refuse(-err, "modify_qp: GID index %u cannot be opened (error %d)",
-				   attr->path.sgid_index, -err);
-	}
+	if (err)
+		goto release_gid;
 	return 0;
+release_gid:
+	dev->env->release_gid(dev->env_ctx, attr->path.sgid_index);
+drop_peer:
+	put_peer(attr->peer);
+	return roce_refuse(-err, "modify_qp: GID index %u cannot be opened (error %d)",
+			   attr->path.sgid_index, -err);
 }
 
 /* What the queue pair still owes its peer (the ACK of a message whose completion the program has
@@ -258,22 +265,27 @@ static int apply(struct roce_verbs_qp *vqp, struct roce_qp_attr *attr, uint32_t 
 	if (qp->cfg.type == ROCE_QP_UD && (mask & ROCE_ATTR_STATE) && attr->state == ROCE_QP_RTR) {
 		int err = roce_locals_open_all(vqp);
 
-		if (err)
+		if (err) {
+			if (mask & ROCE_ATTR_AV)
+				release_path(dev, attr->peer, &attr->path.sgid,
+					     attr->path.sgid_index);
 			return roce_refuse(-err,
 					   "modify_qp: no address of the device can be opened");
+		}
 	}
 	result = roce_qp_modify(qp, attr, mask, dev->env->now(dev->env_ctx), &bad);
 	if (result != ROCE_MODIFY_OK) {
 		if (mask & ROCE_ATTR_AV)
-			release_path(dev, attr->peer, &attr->path.sgid);
+			release_path(dev, attr->peer, &attr->path.sgid, attr->path.sgid_index);
 		return refuse(result, vqp, attr, mask, bad);
 	}
 	if (qp->attr.state == ROCE_QP_RESET)
 		roce_locals_close(vqp);
 	if ((mask & ROCE_ATTR_AV) || qp->attr.state == ROCE_QP_RESET) {
-		release_path(dev, vqp->peer, &vqp->local);
+		release_path(dev, vqp->peer, &vqp->local, vqp->local_index);
 		vqp->peer = qp->peer;
 		vqp->local = attr->path.sgid;
+		vqp->local_index = attr->path.sgid_index;
 	}
 	return 0;
 }
@@ -330,7 +342,7 @@ void roce_verbs_qp_leave(struct roce_verbs_qp *vqp)
 	roce_qp_fini(&vqp->qp);
 	roce_cq_clean(vqp->qp.cfg.send_cq, &vqp->qp);
 	roce_cq_clean(vqp->qp.cfg.recv_cq, &vqp->qp);
-	release_path(dev, vqp->peer, &vqp->local);
+	release_path(dev, vqp->peer, &vqp->local, vqp->local_index);
 	vqp->peer = NULL;
 	roce_locals_close(vqp);
 }

@@ -286,8 +286,8 @@ void roce_verbs_qp_on_async_event(struct roce_verbs_qp *vqp, enum roce_async_eve
 enum roce_post_result roce_verbs_qp_post_datagram(struct roce_verbs_qp *vqp,
 						  const struct roce_send_wr *wr, roce_ns_t now)
 {
-	if (wr->path && vqp->local_count)
-		(void)roce_locals_open(vqp, &wr->path->sgid);
+	if (wr->path)
+		roce_locals_open(vqp, wr->path);
 	return roce_post_send(&vqp->qp, wr, now);
 }
 

@@ -12,6 +12,7 @@
 
 #include "verbs/av.h"
 #include "verbs/cq_verbs.h"
+#include "verbs/limits.h"
 #include "verbs/qpn_pool.h"
 #include "verbs/srq_verbs.h"
 
@@ -49,6 +50,8 @@ struct roce_verbs_qp {
 	struct roce_pd no_pd;	 /* the same for XRC targets */
 	struct roce_peer *peer;	 /* held while the QP has an address vector */
 	struct roce_gid local;	 /* opened together with it */
+	uint8_t local_index;	 /* and held there in the GID table */
+	bool has_locals;	 /* UD: it receives, on all addresses of the port */
 	struct roce_gid *locals; /* UD: opened addresses */
 	uint32_t local_count;
 	struct roce_list groups;   /* UD: attachments to multicast groups */
@@ -126,9 +129,19 @@ void roce_verbs_qp_leave_groups(struct roce_verbs_qp *vqp);
 
 /* ---- locals.c: the addresses of a UD queue pair; device lock held ---- */
 
-int roce_locals_open(struct roce_verbs_qp *vqp, const struct roce_gid *gid);
+/* The addresses of a port. */
+struct roce_locals {
+	uint32_t count;
+	struct roce_gid gids[ROCE_GID_TABLE];
+};
+
+int roce_locals_read(struct roce_device *dev, struct roce_locals *out);
+/* The source of a datagram, should it not be open yet. */
+void roce_locals_open(struct roce_verbs_qp *vqp, const struct roce_path *path);
 /* -errno when not even one can be opened. */
 int roce_locals_open_all(struct roce_verbs_qp *vqp);
+/* The port has these now. */
+void roce_locals_follow(struct roce_verbs_qp *vqp, const struct roce_locals *now);
 void roce_locals_close(struct roce_verbs_qp *vqp);
 
 /* Defined by device.c: the numbers in use. */

@@ -57,9 +57,9 @@ static void fill_device_attr(struct ibv_context *context, struct ibv_device_attr
 		.vendor_id = 0xffffff,
 		.max_qp = ROCE_MAX_QP,
 		.max_qp_wr = ROCE_MAX_QP_WR,
-		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SYS_IMAGE_GUID |
-				    IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE |
-				    IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW |
+		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT |
+				    IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
+				    IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW |
 				    IBV_DEVICE_MEM_WINDOW_TYPE_2B,
 		.max_sge = ROCE_MAX_SGE,
 		.max_sge_rd = ROCE_MAX_SGE,
@@ -153,11 +153,6 @@ static int refuse_port(uint32_t port_num)
 	return -roce_refuse(EINVAL, "port_num %u, the only port is 1", port_num);
 }
 
-static int gid_table_length(const struct roce_port_info *port)
-{
-	return port->gid_count > ROCE_GID_TABLE ? (int)port->gid_count : (int)ROCE_GID_TABLE;
-}
-
 int compat_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr,
 		      size_t attr_len)
 {
@@ -175,7 +170,7 @@ int compat_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_
 		.state = port.is_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
 		.max_mtu = IBV_MTU_4096,
 		.active_mtu = (enum ibv_mtu)port.active_mtu,
-		.gid_tbl_len = gid_table_length(&port),
+		.gid_tbl_len = ROCE_GID_TABLE,
 		.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS,
 		.max_msg_sz = ROCE_MAX_MSG_SIZE,
 		.pkey_tbl_len = 1,
@@ -224,21 +219,14 @@ static int query_entry(struct ibv_context *context, uint32_t port_num, uint32_t 
 		       struct ibv_gid_entry *entry)
 {
 	struct roce_device *dev = compat_roce_of(context)->dev;
-	struct roce_port_info port;
 	struct roce_gid gid;
 	uint32_t ifindex = 0;
 
 	if (port_num != 1)
 		return refuse_port(port_num);
-	if (gid_index >= ROCE_GID_TABLE) {
-		int err = dev->env->query_port(dev->env_ctx, &port);
-
-		if (err)
-			return -err;
-		if (gid_index >= (uint32_t)gid_table_length(&port))
-			return -roce_refuse(EINVAL, "query_gid: index %u, the table has %d entries",
-					    gid_index, gid_table_length(&port));
-	}
+	if (gid_index >= ROCE_GID_TABLE)
+		return -roce_refuse(EINVAL, "query_gid: index %u, the table has %u entries",
+				    gid_index, ROCE_GID_TABLE);
 	if (dev->env->query_gid(dev->env_ctx, gid_index, &gid, &ifindex) != 0)
 		return ENODATA;
 	*entry = (struct ibv_gid_entry){
@@ -270,18 +258,12 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t g
 ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries,
 			     size_t max_entries, uint32_t flags, size_t entry_size)
 {
-	struct roce_device *dev = compat_roce_of(context)->dev;
-	struct roce_port_info port;
 	uint8_t *out = (uint8_t *)entries;
 	size_t count = 0;
-	int err;
 
 	if (flags)
 		return -EOPNOTSUPP;
-	err = dev->env->query_port(dev->env_ctx, &port);
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < (uint32_t)gid_table_length(&port); i++) {
+	for (uint32_t i = 0; i < ROCE_GID_TABLE; i++) {
 		struct ibv_gid_entry full;
 
 		if (query_entry(context, 1, i, &full))
