@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The sans-IO connection manager of one namespace: management datagrams and `now` in; datagrams,
- * events and the next deadline out. It knows connections, listeners and their owners (client
+ * reports and the next deadline out. It knows connections, listeners and their owners (client
  * programs), and nothing of sockets, clocks or queue pairs. The caller serialises all calls and
  * owns all storage.
  *
  * Pull, not push: no call transmits or reports by itself. After roce_cm_rx() or
- * roce_cm_on_deadline(), pull roce_cm_next_event() until it says false, then roce_cm_tx() until it
- * says 0. roce_cm_rx() asserts that no event of an earlier call is left, because what an event
+ * roce_cm_on_deadline(), pull roce_cm_next_report() until it says false, then roce_cm_tx() until it
+ * says 0. roce_cm_rx() asserts that no report of an earlier call is left, because what a report
  * shows of a message is kept only until the next one.
  *
  * An ID is a communication ID, that is one end of one connection (or of one SIDR exchange). It is
  * born in roce_cm_connect(), roce_cm_sidr_connect(), roce_cm_restore() or with a CONNECT_REQUEST
- * event, and is the owner's until roce_cm_destroy(), whatever has become of the connection; the
+ * report, and is the owner's until roce_cm_destroy(), whatever has become of the connection; the
  * pointer is dead after that, though the CM keeps the number in quarantine as long as needed.
  *
- * Every attempt ends in exactly one event:
+ * Every attempt ends in exactly one report:
  *   active RC    CONNECT_RESPONSE (then roce_cm_establish(), _reject() or _destroy()), REJECTED or
  *                UNREACHABLE; later REJECTED or DISCONNECTED, then TIMEWAIT_EXIT after the latter
  *   passive RC   after roce_cm_accept(): ESTABLISHED, REJECTED, UNREACHABLE or DISCONNECTED (when
@@ -44,8 +44,9 @@
 #define ROCE_CM_TARGET_ACK_DELAY 15u
 #define ROCE_CM_BACKLOG_MAX	 1024u
 
-/* What rdma_cm calls them; the values are those of enum rdma_cm_event_type. */
-#define ROCE_CM_EVENT_LIST(X)  \
+/* What the owner of an ID is told; a program sees these as events of rdma_cm, whose numbers they
+ * have. */
+#define ROCE_CM_REPORT_LIST(X) \
 	X(CONNECT_REQUEST, 4)  \
 	X(CONNECT_RESPONSE, 5) \
 	X(UNREACHABLE, 7)      \
@@ -54,13 +55,13 @@
 	X(DISCONNECTED, 10)    \
 	X(TIMEWAIT_EXIT, 15)
 
-enum roce_cm_event_type {
-#define X(name, value) ROCE_CM_EVENT_##name = (value),
-	ROCE_CM_EVENT_LIST(X)
+enum roce_cm_report_type {
+#define X(name, value) ROCE_CM_REPORT_##name = (value),
+	ROCE_CM_REPORT_LIST(X)
 #undef X
 };
 
-const char *roce_cm_event_str(enum roce_cm_event_type type);
+const char *roce_cm_report_str(enum roce_cm_report_type type);
 
 /* States of an ID as the specification names them. */
 #define ROCE_CM_STATE_LIST(X) \
@@ -91,7 +92,7 @@ enum roce_cm_state {
 const char *roce_cm_state_str(enum roce_cm_state state);
 
 /* How a connection's datagrams travel; seen from this end. */
-struct roce_cm_path {
+struct roce_cm_route {
 	struct roce_gid local;
 	struct roce_gid remote;
 	uint32_t scope;	     /* interface of a link-local address, else 0 */
@@ -102,7 +103,7 @@ struct roce_cm_path {
 };
 
 struct roce_cm_packet {
-	struct roce_cm_path path;
+	struct roce_cm_route route;
 	uint8_t mad[ROCE_MAD_BYTES];
 };
 
@@ -115,9 +116,9 @@ enum roce_cm_qp_type {
 	ROCE_CM_QP_XRC_RECV = 10,
 };
 
-/* Connection parameters. In events: what the peer said, not yet swapped for this side, so
+/* Connection parameters. In reports: what the peer said, not yet swapped for this side, so
  * responder_resources is what the peer offers as responder. */
-struct roce_cm_conn {
+struct roce_cm_params {
 	roce_qpn_t qpn;
 	roce_psn_t starting_psn; /* first PSN that the sender of the message accepts */
 	uint8_t responder_resources;
@@ -134,7 +135,7 @@ struct roce_cm_conn {
 };
 
 /* Private data to send: up to the capacity of the message, else -EINVAL. */
-struct roce_cm_private {
+struct roce_cm_data {
 	const uint8_t *data;
 	uint16_t length;
 };
@@ -159,23 +160,21 @@ struct roce_cm_ops {
 struct roce_cm_config {
 	const struct roce_cm_ops *ops;
 	void *ctx;
-	/* Storage, see roce_cm_storage_bytes(). */
-	void *storage;
-	size_t storage_bytes;
-	uint32_t id_max; /* ids of all owners, with those in quarantine */
-	uint32_t listener_max;
+	uint32_t id_max;    /* ids of all owners, with those in quarantine */
+	uint32_t held_max;  /* finished ids kept only to know late duplicates: oldest go first */
 	uint32_t reply_max; /* answers that belong to no ID, waiting for roce_cm_tx() */
+	uint32_t listener_max;
 	uint32_t half_open_max;
 	uint32_t owner_id_max;
 	uint32_t owner_half_open_max;
 	uint32_t owner_listener_max;
 };
 
-/* Bytes (aligned as malloc aligns) that a CM with the limits in `cfg` needs. */
+/* Bytes that a CM with these limits needs; it touches them only as far as it comes to use them. */
 size_t roce_cm_storage_bytes(const struct roce_cm_config *cfg);
-/* Bytes of struct roce_cm itself. */
-size_t roce_cm_bytes(void);
-void roce_cm_init(struct roce_cm *cm, const struct roce_cm_config *cfg);
+
+/* `storage` is zeroed and aligned as malloc aligns; the result points into it. */
+struct roce_cm *roce_cm_init(void *storage, const struct roce_cm_config *cfg);
 
 const struct roce_cm_counters *roce_cm_counters(const struct roce_cm *cm);
 
@@ -185,19 +184,19 @@ void roce_cm_owner_fini(struct roce_cm *cm, struct roce_cm_owner *owner, roce_ns
 
 /* ---- datagrams and time ---- */
 
-/* One MAD that came in for QP1: `path` is as seen from here, ICRC and Q_Key are checked. */
-enum roce_cm_verdict roce_cm_rx(struct roce_cm *cm, const struct roce_cm_path *path,
+/* One MAD that came in for QP1: `route` is as seen from here, ICRC and Q_Key are checked. */
+enum roce_cm_verdict roce_cm_rx(struct roce_cm *cm, const struct roce_cm_route *route,
 				const uint8_t *mad, size_t len, roce_ns_t now);
-size_t roce_cm_tx(struct roce_cm *cm, struct roce_cm_packet *out, size_t max, roce_ns_t now);
+size_t roce_cm_tx(struct roce_cm *cm, struct roce_cm_packet *out, size_t max);
 bool roce_cm_tx_is_pending(const struct roce_cm *cm);
 /* ROCE_NEVER if none. */
 roce_ns_t roce_cm_deadline(const struct roce_cm *cm);
 void roce_cm_on_deadline(struct roce_cm *cm, roce_ns_t now);
 
-/* ---- events ---- */
+/* ---- reports ---- */
 
-struct roce_cm_event {
-	enum roce_cm_event_type type;
+struct roce_cm_report {
+	enum roce_cm_report_type type;
 	/* REJECTED: reason of the REJ. UNREACHABLE: -ETIMEDOUT, or the status of the SIDR_REP.
 	 * DISCONNECTED: 0, or -ETIMEDOUT when the peer never answered. Else 0. */
 	int status;
@@ -208,15 +207,15 @@ struct roce_cm_event {
 	void *listener_user;
 	bool is_ud; /* CONNECT_REQUEST, ESTABLISHED, UNREACHABLE of a SIDR exchange */
 	/* CONNECT_REQUEST (REQ), CONNECT_RESPONSE (REP); UD ESTABLISHED: qpn and qkey */
-	struct roce_cm_conn conn;
+	struct roce_cm_params params;
 	/* All that the message carries without the IP header: REQ 56, REP 196, REJ 148, SIDR_REQ
-	 * 180, SIDR_REP 136; 0 where no message stands behind the event. */
+	 * 180, SIDR_REP 136; 0 where no message stands behind the report. */
 	uint16_t private_len;
 	uint8_t private_data[ROCE_CM_PRIVATE_BYTES_MAX];
 };
 
-/* The oldest event; false when there is none. */
-bool roce_cm_next_event(struct roce_cm *cm, struct roce_cm_event *out);
+/* The oldest report; false when there is none. */
+bool roce_cm_next_report(struct roce_cm *cm, struct roce_cm_report *out);
 
 /* ---- ids ---- */
 
@@ -227,6 +226,7 @@ struct roce_cm_info {
 	bool is_active;
 	uint32_t local_id; /* unique in this CM: a handle for messages */
 	uint32_t remote_id;
+	uint64_t tid; /* of the REQ */
 	roce_qpn_t local_qpn;
 	roce_qpn_t remote_qpn;
 	uint64_t local_guid;
@@ -234,14 +234,17 @@ struct roce_cm_info {
 	uint16_t port_space;
 	uint16_t src_port; /* of the active side */
 	uint16_t dst_port; /* of the listener */
-	struct roce_cm_path path;
+	struct roce_cm_route route;
 	uint8_t mtu; /* code of the path, 0 for SIDR */
 	uint8_t rate;
-	uint8_t ack_timeout;	  /* for the local QP, 5 bits */
-	uint8_t response_timeout; /* 5 bits: the peer's CM */
-	uint8_t packet_lifetime;
+	uint8_t ack_timeout;	  /* 5 bits: how long TIMEWAIT lasts */
+	uint8_t response_timeout; /* 5 bits: how fast the peer's CM answers */
+	uint8_t packet_lifetime;  /* active side only */
 	uint8_t max_retries;
 };
+
+/* The ACK timeout of a QP on a path: both 5-bit times, the second one of the far device. */
+uint8_t roce_cm_ack_timeout(uint8_t packet_lifetime, uint8_t ack_delay);
 
 void roce_cm_id_info(const struct roce_cm_id *id, struct roce_cm_info *out);
 enum roce_cm_state roce_cm_id_state(const struct roce_cm_id *id);
@@ -255,20 +258,18 @@ struct roce_cm_connect {
 	struct roce_cm_owner *owner;
 	void *user;
 	enum roce_cm_qp_type qp_type; /* not UD */
-	struct roce_cm_path path;
+	struct roce_cm_route route;
 	uint16_t port_space;
 	uint16_t src_port;
 	uint16_t dst_port;
-	struct roce_cm_conn conn;
-	uint8_t mtu;		     /* code 1 to 5 */
-	uint8_t rate;		     /* 6 bits, 0: not known (2.5 Gb/s times none is sent) */
-	uint8_t packet_lifetime;     /* 5 bits */
-	uint8_t local_ack_delay;     /* 5 bits, of the device */
-	bool has_ack_timeout;	     /* else computed from the two above */
-	uint8_t ack_timeout;	     /* 5 bits */
-	uint8_t response_timeout;    /* 5 bits, both directions */
-	uint8_t max_retries;	     /* 4 bits */
-	struct roce_cm_private data; /* at most 56 bytes */
+	struct roce_cm_params params;
+	uint8_t mtu;		  /* code 1 to 5 */
+	uint8_t rate;		  /* 6 bits */
+	uint8_t packet_lifetime;  /* 5 bits: one way */
+	uint8_t ack_timeout;	  /* 5 bits: of the local QP, see roce_cm_ack_timeout() */
+	uint8_t response_timeout; /* 5 bits, both directions */
+	uint8_t max_retries;	  /* 4 bits */
+	struct roce_cm_data data; /* at most 56 bytes */
 };
 
 /* Errors of calls on ids: -EINVAL for a parameter, a state or too much private data; -ENOMEM when
@@ -280,13 +281,13 @@ int roce_cm_connect(struct roce_cm *cm, const struct roce_cm_connect *c, roce_ns
 struct roce_cm_sidr_connect {
 	struct roce_cm_owner *owner;
 	void *user;
-	struct roce_cm_path path;
+	struct roce_cm_route route;
 	uint16_t port_space;
 	uint16_t src_port;
 	uint16_t dst_port;
 	uint8_t response_timeout;
 	uint8_t max_retries;
-	struct roce_cm_private data; /* at most 180 bytes */
+	struct roce_cm_data data; /* at most 180 bytes */
 };
 
 int roce_cm_sidr_connect(struct roce_cm *cm, const struct roce_cm_sidr_connect *c, roce_ns_t now,
@@ -296,14 +297,14 @@ int roce_cm_sidr_connect(struct roce_cm *cm, const struct roce_cm_sidr_connect *
  * by the calls that answer it; harmless when repeated. */
 void roce_cm_take(struct roce_cm *cm, struct roce_cm_id *id);
 
-/* REP. With UD, SIDR_REP: only conn.qpn, conn.qkey and data (at most 136 bytes) count. */
-int roce_cm_accept(struct roce_cm *cm, struct roce_cm_id *id, const struct roce_cm_conn *conn,
-		   const struct roce_cm_private *data, roce_ns_t now)
+/* REP. With UD, SIDR_REP: only params.qpn, params.qkey and data (at most 136 bytes) count. */
+int roce_cm_accept(struct roce_cm *cm, struct roce_cm_id *id, const struct roce_cm_params *params,
+		   const struct roce_cm_data *data, roce_ns_t now)
 	__attribute__((warn_unused_result));
 
 /* REJ from either side before ESTABLISHED, or SIDR_REP with status 2. The ID becomes idle. */
 int roce_cm_reject(struct roce_cm *cm, struct roce_cm_id *id, enum roce_cm_rej_reason reason,
-		   const struct roce_cm_private *data, roce_ns_t now)
+		   const struct roce_cm_data *data, roce_ns_t now)
 	__attribute__((warn_unused_result));
 
 /* RTU, after CONNECT_RESPONSE. */
@@ -319,7 +320,7 @@ int roce_cm_disconnect(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now)
 	__attribute__((warn_unused_result));
 
 /*
- * Gives the ID up, in any state; events not yet pulled are dropped. What the peer is sent:
+ * Gives the ID up, in any state; reports not yet pulled are dropped. What the peer is sent:
  *   REQ_SENT, MRA_REQ_RCVD                        REJ 4 (timeout)
  *   REQ_RCVD, MRA_REQ_SENT, REP_SENT, REP_RCVD, MRA_REP_*   REJ 28
  *   ESTABLISHED                                   DREQ, repeated until answered

@@ -52,7 +52,7 @@
 	X(TX_APR, "cm_tx_apr")                 \
 	X(TX_REPEATED, "cm_tx_repeated")       \
 	X(TIMEOUTS, "cm_timeouts")             \
-	X(EVENTS, "cm_events")                 \
+	X(REPORTS, "cm_reports")               \
 	X(ESTABLISHED, "cm_established")       \
 	X(RESTORED, "cm_restored")             \
 	X(STALE_CLOSED, "cm_stale_closed")     \

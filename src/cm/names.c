@@ -4,13 +4,13 @@
 
 #include "base/assert.h"
 
-const char *roce_cm_event_str(enum roce_cm_event_type type)
+const char *roce_cm_report_str(enum roce_cm_report_type type)
 {
 	switch (type) {
-#define X(name, value)             \
-	case ROCE_CM_EVENT_##name: \
+#define X(name, value)              \
+	case ROCE_CM_REPORT_##name: \
 		return #name;
-		ROCE_CM_EVENT_LIST(X)
+		ROCE_CM_REPORT_LIST(X)
 #undef X
 	}
 	return "unknown";

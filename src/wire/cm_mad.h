@@ -116,11 +116,11 @@ enum roce_cm_sidr_status {
 #define ROCE_CM_APR_UNSUPPORTED 2u /* status of an APR: no alternate paths here */
 
 /* Transport service type of a REQ; XRC is EXTENDED with extended type 1. */
-enum roce_cm_transport {
-	ROCE_CM_TRANSPORT_RC = 0,
-	ROCE_CM_TRANSPORT_UC = 1,
-	ROCE_CM_TRANSPORT_RD = 2,
-	ROCE_CM_TRANSPORT_EXTENDED = 3,
+enum roce_cm_service_type {
+	ROCE_CM_SERVICE_RC = 0,
+	ROCE_CM_SERVICE_UC = 1,
+	ROCE_CM_SERVICE_RD = 2,
+	ROCE_CM_SERVICE_EXTENDED = 3,
 };
 
 #define ROCE_CM_EXTENDED_XRC 1u
@@ -152,7 +152,7 @@ struct roce_cm_req {
 	uint8_t initiator_depth; /* those that it has outstanding */
 	uint32_t remote_eecn;
 	uint8_t remote_response_timeout; /* 5 bits: how fast the receiver is to answer */
-	uint8_t transport;		 /* enum roce_cm_transport */
+	uint8_t transport;		 /* enum roce_cm_service_type */
 	bool flow_control;
 	roce_psn_t starting_psn;	/* first PSN that the sender will accept */
 	uint8_t local_response_timeout; /* 5 bits: how fast the sender answers */

@@ -162,7 +162,7 @@ static void expect_rping_req(const struct message *msg)
 	assert_int_equal(r->local_eecn, 0);
 	assert_int_equal(r->remote_eecn, 0);
 	assert_int_equal(r->remote_response_timeout, 20);
-	assert_int_equal(r->transport, ROCE_CM_TRANSPORT_RC);
+	assert_int_equal(r->transport, ROCE_CM_SERVICE_RC);
 	assert_false(r->flow_control);
 	assert_int_equal(r->starting_psn.v, 0xfa76a4);
 	assert_int_equal(r->local_response_timeout, 20);
@@ -320,7 +320,7 @@ static struct roce_cm_req req_from_json(const json_t *j)
 		.responder_resources = (uint8_t)number_of(j, "responder_resources"),
 		.initiator_depth = (uint8_t)number_of(j, "initiator_depth"),
 		.remote_response_timeout = (uint8_t)number_of(j, "remote_cm_response_timeout"),
-		.transport = ROCE_CM_TRANSPORT_RC,
+		.transport = ROCE_CM_SERVICE_RC,
 		.starting_psn = roce_psn_make((uint32_t)number_of(j, "starting_psn")),
 		.local_response_timeout = (uint8_t)number_of(j, "local_cm_response_timeout"),
 		.retry_count = (uint8_t)number_of(j, "retry_count"),
