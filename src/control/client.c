@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "control/client_internal.h"
+#include "control/random.h"
 #include "base/clock.h"
 
 static void set_program(struct roce_client *c, const char *program)
@@ -47,8 +47,14 @@ int roce_client_open(struct roce_client **out, const struct roce_client_config *
 	set_program(c, cfg->program);
 	if (path)
 		memcpy(c->explicit_path, path, strlen(path) + 1);
-	while (getrandom(&c->instance, sizeof(c->instance), 0) < 0 && errno == EINTR)
-		;
+	error = roce_random_fill(&c->instance, sizeof(c->instance));
+	if (error) {
+		snprintf(err, err_size,
+			 "neither getrandom() nor /dev/urandom gives random bytes: %s",
+			 strerror(-error));
+		free(c);
+		return error;
+	}
 	roce_held_enlist(c);
 	error = roce_client_connect(c, err, err_size);
 	if (error) {

@@ -15,13 +15,17 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/forbid_test.h"
 #include "control/channel.h"
 #include "control/client.h"
 #include "control/rendezvous.h"
+
+#define NO_SECCOMP 77 /* exit status */
 
 /* The next request. */
 static void receive(int fd, struct roce_channel_packet *p)
@@ -112,10 +116,67 @@ static void ask__error_after_an_answer(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* Takes one client and greets it; 1 if its HELLO has no instance. */
+static void greet(int fd)
+{
+	struct roce_message hello = {.type = ROCE_MESSAGE_HELLO_OK};
+	static struct roce_channel_packet p;
+
+	receive(fd, &p);
+	if (p.message.type != ROCE_MESSAGE_HELLO || !p.message.hello.instance)
+		_exit(1);
+	answer(fd, &p, &hello);
+	receive(fd, &p); /* until the client closes */
+}
+
+/* 0: opened; 1: refused with a line that says why; else: something else. */
+static int open_without(const char *name, int first, int second)
+{
+	struct roce_client_config cfg = {.socket_path = name};
+	struct roce_client *client;
+	char err[ROCE_CONTROL_TEXT_MAX] = "";
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		int error;
+
+		alarm(20);
+		if (!forbid(first, second))
+			_exit(NO_SECCOMP);
+		error = roce_client_open(&client, &cfg, err, sizeof(err));
+		if (error)
+			_exit(error == -ENOSYS && strstr(err, "random") ? 1 : 2);
+		roce_client_close(client);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == NO_SECCOMP)
+		skip();
+	return WEXITSTATUS(status);
+}
+
+static void open__without_random_bytes(void **state)
+{
+	char name[64];
+	pid_t child;
+	int status;
+
+	(void)state;
+	child = start_daemon(greet, name, sizeof(name));
+	assert_int_equal(open_without(name, SYS_getrandom, SYS_openat), 1);
+	assert_int_equal(open_without(name, SYS_getrandom, SYS_getrandom), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ask__error_after_an_answer),
+		cmocka_unit_test(open__without_random_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

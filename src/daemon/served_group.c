@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "control/address.h"
+#include "control/random.h"
 #include "daemon/listen.h"
 #include "daemon/member.h"
 #include "daemon/server.h"
@@ -222,8 +222,7 @@ int roce_server_get_group(struct roce_server *s, const struct roce_address *a, u
 	sg = roce_server_make_group();
 	error = sg ? 0 : -ENOMEM;
 	while (!error && !nonce)
-		if (getrandom(&nonce, sizeof(nonce), 0) < 0 && errno != EINTR)
-			nonce = (uint32_t)roce_clock_now() | 1;
+		error = roce_random_fill(&nonce, sizeof(nonce));
 	if (!error)
 		error = roce_group_init(&sg->group, a, nonce);
 	if (error) {

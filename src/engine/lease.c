@@ -4,6 +4,7 @@
 
 #include "control/client.h"
 #include "control/rendezvous.h"
+#include "engine/engine_internal.h"
 #include "wire/icrc.h"
 
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #define SLOT_MAX 254u
@@ -60,7 +60,7 @@ int roce_lease_slot(struct roce_lease *lease, uint8_t *out_slot, char *err)
 		result = roce_client_lease_slot(lease->client, &lease->slot, err,
 						ROCE_LEASE_ERROR_MAX);
 	} else {
-		(void)getrandom(&random, sizeof(random), 0);
+		roce_engine_random(&random, sizeof(random));
 		lease->slot = (uint8_t)(1 + random % SLOT_MAX);
 	}
 	if (result == 0)

@@ -3,6 +3,7 @@
  * Random bytes with the system calls taken away one after the other, each time in a child of its
  * own: the filter cannot be removed again.
  */
+#include "base/forbid_test.h"
 #include "engine/engine_internal.h"
 
 #include <setjmp.h>
@@ -14,10 +15,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -26,22 +24,6 @@
 #define BYTES	    64u
 #define NO_SECCOMP  77 /* exit status */
 #define NOT_REFUSED 78
-
-/* From now on both calls fail with ENOSYS. */
-static bool forbid(int first, int second)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)first, 1, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)second, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
 
 static bool are_random(const uint8_t *bytes)
 {

@@ -12,6 +12,9 @@
  */
 #include "pktio/udp/udp_internal.h"
 
+#include "base/clock.h"
+#include "base/prng.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,12 +73,14 @@ static void set_buffer(int fd, int force, int plain, int bytes)
 static int bind_source_port(const struct udp_io *io, int fd, uint16_t *out_port)
 {
 	union udp_address from;
-	uint16_t random[SOURCE_PORT_TRIES];
+	struct roce_prng prng;
 
-	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return -EAGAIN;
+	/* No secret: it only has to differ from what others try. */
+	if (getrandom(&prng.state, sizeof(prng.state), 0) != (ssize_t)sizeof(prng.state))
+		prng.state = roce_clock_now() ^ (uint64_t)getpid() << 40;
 	for (uint32_t i = 0; i < SOURCE_PORT_TRIES; i++) {
-		uint16_t port = (uint16_t)(SOURCE_PORT_FIRST + random[i] % SOURCE_PORT_COUNT);
+		uint16_t port =
+			(uint16_t)(SOURCE_PORT_FIRST + roce_prng_below(&prng, SOURCE_PORT_COUNT));
 
 		fill_address(io, &io->base.local, port, &from);
 		if (bind(fd, &from.any, io->address_bytes) == 0) {

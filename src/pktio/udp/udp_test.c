@@ -6,6 +6,7 @@
  */
 #include "pktio/udp/udp.h"
 
+#include "base/forbid_test.h"
 #include "wire/encap.h"
 #include "wire/headers.h"
 
@@ -26,12 +27,15 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define SLOT	      7u
 #define SEGMENT_BYTES 1040u
 #define SEGMENTS_MAX  60u
 #define LAST_BYTES    100u
+#define NO_SECCOMP    77 /* exit status */
 
 static bool has_namespace;
 
@@ -541,6 +545,40 @@ static void flow__survives_a_full_table(void **state)
 	close_ends(&e);
 }
 
+/* In a process that may not ask for random bytes the ports differ all the same. */
+static void flow__ports_without_random_bytes(void **state)
+{
+	static struct ends e;
+	pid_t child;
+	int status;
+
+	(void)state;
+	open_ends(&e, "127.77.0.1");
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		const struct roce_pktio_flow *one, *two;
+
+		if (!forbid(SYS_getrandom, SYS_getrandom))
+			_exit(NO_SECCOMP);
+		one = roce_pktio_flow(e.io, &e.gid, 1);
+		for (uint8_t slot = 2; slot < 255; slot++) {
+			two = roce_pktio_flow(e.io, &e.gid, slot);
+			if (!one || !two || one->sport < 49152 || two->sport < 49152)
+				_exit(1);
+			if (one->sport != two->sport)
+				_exit(0);
+		}
+		_exit(2);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	close_ends(&e);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == NO_SECCOMP)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -556,6 +594,7 @@ int main(void)
 		cmocka_unit_test(wire__identification_and_icrc),
 		cmocka_unit_test(flow__port_follows_destination_and_slot),
 		cmocka_unit_test(flow__survives_a_full_table),
+		cmocka_unit_test(flow__ports_without_random_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, enter_namespace, NULL);
