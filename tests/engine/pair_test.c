@@ -584,8 +584,9 @@ static void spin_on_memory(struct end *e, int fd, bool is_first)
 				;
 		}
 	}
-	/* it is learned that completions must arm the thread: lateness is the exception */
-	assert_in_range(c->engine.thread_late, 0, SPIN_ROUNDS / 3);
+	/* it is learned that completions must arm the thread: lateness is no longer the rule (a
+	 * machine with other work makes some rounds late) */
+	assert_in_range(c->engine.thread_late, 0, SPIN_ROUNDS * 2 / 3);
 	end_meet(fd);
 }
 
