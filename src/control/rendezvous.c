@@ -56,14 +56,14 @@ void roce_rendezvous_for_user(struct roce_rendezvous *out, unsigned n)
 	set_abstract(out, "uroce/%lu/%" PRIu64 "/%u", outer_uid(), roce_rendezvous_netns(), n);
 }
 
-void roce_rendezvous_for_address(struct roce_rendezvous *out, const struct roce_gid *gid,
-				 uint32_t ifindex)
+void roce_rendezvous_for_address(struct roce_rendezvous *out, const struct roce_address *a,
+				 unsigned n)
 {
 	char hex[33];
 
 	for (int i = 0; i < 16; i++)
-		snprintf(hex + 2 * i, 3, "%02x", gid->raw[i]);
-	set_abstract(out, "uroce/address/%s/%u", hex, ifindex);
+		snprintf(hex + 2 * i, 3, "%02x", a->gid.raw[i]);
+	set_abstract(out, "uroce/address/%s/%u/%u", hex, a->ifindex, n);
 }
 
 int roce_rendezvous_from_str(struct roce_rendezvous *out, const char *s)

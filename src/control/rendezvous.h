@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/addr.h"
+#include "control/address.h"
 
 #define ROCE_RENDEZVOUS_ROOT_PATH   "/run/uroce/sock"
 #define ROCE_RENDEZVOUS_NAMES_COUNT 4
@@ -29,9 +29,9 @@ uint64_t roce_rendezvous_netns(void);
 /* The n-th abstract name of this user in this network namespace. */
 void roce_rendezvous_for_user(struct roce_rendezvous *out, unsigned n);
 
-/* Held by the one daemon that owns a local address. */
-void roce_rendezvous_for_address(struct roce_rendezvous *out, const struct roce_gid *gid,
-				 uint32_t ifindex);
+/* The n-th of the names of which the one daemon of a user that serves a local address holds one. */
+void roce_rendezvous_for_address(struct roce_rendezvous *out, const struct roce_address *a,
+				 unsigned n);
 
 /* A path, or @NAME for an abstract one. -ENAMETOOLONG, -EINVAL (empty). */
 int roce_rendezvous_from_str(struct roce_rendezvous *out, const char *s);

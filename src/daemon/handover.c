@@ -235,6 +235,7 @@ int roce_handover_resume(struct roce_server *s)
 			roce_container_of(pos, struct roce_served_group, link);
 
 		roce_server_set_group_handlers(s, &sg->group);
+		roce_server_watch_guard(s, sg);
 		if (roce_group_restore_finish(&sg->group))
 			roce_server_destroy_group(s, sg);
 		else

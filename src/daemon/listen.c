@@ -104,15 +104,47 @@ int roce_listen_open(const char *name, bool is_shared, struct roce_rendezvous *o
 	return fd;
 }
 
-int roce_listen_guard(const struct roce_rendezvous *r, struct ucred *out_owner)
+/* A uroced of this user that holds one of the first `count` names. Else *out_owner is a stranger,
+ * if one listens. */
+static bool find_own_guard(const struct roce_address *a, unsigned count, struct ucred *out_owner)
 {
-	int fd = bind_and_listen(r), peer;
+	for (unsigned n = 0; n < count; n++) {
+		struct roce_rendezvous name;
+		struct ucred owner;
+		int peer;
 
-	memset(out_owner, 0, sizeof(*out_owner));
-	if (fd != -EADDRINUSE)
-		return fd;
-	peer = roce_rendezvous_connect(r, out_owner);
-	if (peer >= 0)
+		roce_rendezvous_for_address(&name, a, n);
+		peer = roce_rendezvous_connect(&name, &owner);
+		if (peer < 0)
+			continue;
 		close(peer);
-	return -EADDRINUSE;
+		*out_owner = owner;
+		if (owner.uid == geteuid())
+			return true;
+	}
+	return false;
+}
+
+int roce_listen_guard(const struct roce_address *a, struct ucred *out_owner)
+{
+	*out_owner = (struct ucred){.uid = (uid_t)-1};
+	if (find_own_guard(a, ROCE_RENDEZVOUS_NAMES_COUNT, out_owner))
+		return -EADDRINUSE;
+	for (unsigned n = 0; n < ROCE_RENDEZVOUS_NAMES_COUNT; n++) {
+		struct roce_rendezvous name;
+		int fd;
+
+		roce_rendezvous_for_address(&name, a, n);
+		fd = bind_and_listen(&name);
+		if (fd == -EADDRINUSE)
+			continue;
+		/* It may have been one of ours that was not listening yet: the lower name counts.
+		 */
+		if (fd >= 0 && n && find_own_guard(a, n, out_owner)) {
+			close(fd);
+			return -EADDRINUSE;
+		}
+		return fd;
+	}
+	return -EACCES;
 }

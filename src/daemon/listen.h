@@ -21,7 +21,11 @@
 int roce_listen_open(const char *name, bool is_shared, struct roce_rendezvous *out, char *err,
 		     size_t err_size);
 
-/* A name that nobody else can have while we live; -EADDRINUSE with its owner in *out_owner. */
-int roce_listen_guard(const struct roce_rendezvous *r, struct ucred *out_owner);
+/*
+ * A name that says that this address is ours, for another uroced of this user: two must not serve
+ * one address. -EADDRINUSE: such a one has it, *out_owner. Other users are kept out by the port,
+ * not by the name, so a stranger who sits on some names is passed over; on all of them: -EACCES.
+ */
+int roce_listen_guard(const struct roce_address *a, struct ucred *out_owner);
 
 #endif

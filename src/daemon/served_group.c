@@ -142,6 +142,26 @@ struct roce_served_group *roce_server_make_group(void)
 	return sg;
 }
 
+/* Who looks whether the address is taken has seen it by the connection: no more is said. */
+static void on_guard_ready(struct roce_server *s, struct roce_source *source)
+{
+	int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC);
+
+	(void)s;
+	if (fd >= 0)
+		close(fd);
+	else if (errno == EMFILE || errno == ENFILE)
+		poll(NULL, 0, 10); /* it stays readable: do not spin */
+}
+
+void roce_server_watch_guard(struct roce_server *s, struct roce_served_group *sg)
+{
+	sg->guard.fd = sg->group.guard_fd;
+	sg->guard.on_ready = on_guard_ready;
+	if (sg->guard.fd >= 0)
+		roce_server_add_source(s, &sg->guard);
+}
+
 void roce_server_set_group_handlers(struct roce_server *s, struct roce_group *g)
 {
 	g->on_replaced = on_replaced;
@@ -154,6 +174,7 @@ static void enlist_group(struct roce_server *s, struct roce_served_group *sg)
 	roce_server_set_group_handlers(s, &sg->group);
 	roce_list_add_tail(&s->groups, &sg->link);
 	s->group_count++;
+	roce_server_watch_guard(s, sg);
 	roce_server_on_group_changed(s, sg);
 }
 
@@ -163,6 +184,8 @@ void roce_server_destroy_group(struct roce_server *s, struct roce_served_group *
 				       .address = sg->group.address};
 
 	roce_handover_keep(s, &r, -1);
+	if (sg->group.guard_fd >= 0)
+		on_close(s, sg->group.guard_fd);
 	roce_group_fini(&sg->group);
 	roce_list_remove(&sg->link);
 	s->group_count--;
@@ -170,10 +193,10 @@ void roce_server_destroy_group(struct roce_server *s, struct roce_served_group *
 }
 
 /* One that died a moment ago may still be letting go of it. */
-static int get_guard(const struct roce_rendezvous *name, struct ucred *out_owner)
+static int get_guard(const struct roce_address *a, struct ucred *out_owner)
 {
 	for (int attempt = 0;; attempt++) {
-		int guard = roce_listen_guard(name, out_owner);
+		int guard = roce_listen_guard(a, out_owner);
 
 		if (guard != -EADDRINUSE || attempt == GUARD_ATTEMPTS_MAX ||
 		    (out_owner->pid > 0 && kill(out_owner->pid, 0) == 0))
@@ -186,7 +209,6 @@ int roce_server_get_group(struct roce_server *s, const struct roce_address *a, u
 			  struct roce_served_group **out, char *err, size_t err_size)
 {
 	struct roce_served_group *sg = roce_server_find_group(s, a);
-	struct roce_rendezvous name;
 	struct ucred owner;
 	char text[128];
 	int guard, error;
@@ -201,22 +223,19 @@ int roce_server_get_group(struct roce_server *s, const struct roce_address *a, u
 			 ROCE_SERVER_GROUPS_MAX);
 		return -EDQUOT;
 	}
-	roce_rendezvous_for_address(&name, &a->gid, a->ifindex);
-	guard = get_guard(&name, &owner);
-	if (guard < 0) {
-		if (guard == -EADDRINUSE && owner.uid == geteuid())
-			snprintf(err, err_size,
-				 "another uroced of this user (pid %d) has %s: use its socket "
-				 "(UROCE_SOCKET) or another address",
-				 owner.pid, text);
-		else if (guard == -EADDRINUSE)
-			snprintf(err, err_size,
-				 "%s is in use by the uroced of another user (uid %u): use another "
-				 "address or network namespace (`unshare -rn`), or let root run "
-				 "uroced --share-with both users",
-				 text, owner.uid);
-		else
-			roce_server_explain(a, guard, err, err_size);
+	guard = get_guard(a, &owner);
+	if (guard == -EACCES) {
+		s->counter[ROCE_SERVER_guards_taken]++;
+		roce_server_log(s, "user %u sits on all names of %s: serving it without one",
+				owner.uid, text);
+	} else if (guard == -EADDRINUSE) {
+		snprintf(err, err_size,
+			 "another uroced of this user (pid %d) has %s: use its socket "
+			 "(UROCE_SOCKET) or another address",
+			 owner.pid, text);
+		return guard;
+	} else if (guard < 0) {
+		roce_server_explain(a, guard, err, err_size);
 		return guard;
 	}
 	sg = roce_server_make_group();
@@ -227,11 +246,12 @@ int roce_server_get_group(struct roce_server *s, const struct roce_address *a, u
 		error = roce_group_init(&sg->group, a, nonce);
 	if (error) {
 		roce_server_explain(a, error, err, err_size);
-		close(guard);
+		if (guard >= 0)
+			close(guard);
 		free(sg);
 		return error;
 	}
-	sg->group.guard_fd = guard;
+	sg->group.guard_fd = guard >= 0 ? guard : -1;
 	enlist_group(s, sg);
 	*out = sg;
 	return 0;

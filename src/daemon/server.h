@@ -35,21 +35,22 @@
 #define ROCE_SERVER_CLAIMS_NS	  ROCE_NS_PER_S	       /* new leases wait so long for old claims */
 #define ROCE_SERVER_GROUP_REST_NS ROCE_NS_PER_S	       /* an unused address stays ours so long */
 
-#define ROCE_SERVER_COUNTERS(X)                                  \
-	X(clients_accepted)                                      \
-	X(clients_refused)                                       \
-	X(messages_malformed)                                    \
-	X(leases)                                                \
-	X(claims)                                                \
-	X(claims_refused)                                        \
-	X(strays_relayed)                                        \
-	X(strays_limited)     /* over the rate */                \
-	X(strays_unowned)     /* for a slot that nobody holds */ \
-	X(strays_undelivered) /* the owner does not read */      \
-	X(packets_slot0)      /* for the daemon itself */        \
-	X(sockets_replaced)                                      \
-	X(repairs)                                               \
-	X(restarts) /* of this daemon by its keeper */           \
+#define ROCE_SERVER_COUNTERS(X)                                                           \
+	X(clients_accepted)                                                               \
+	X(clients_refused)                                                                \
+	X(messages_malformed)                                                             \
+	X(leases)                                                                         \
+	X(claims)                                                                         \
+	X(claims_refused)                                                                 \
+	X(strays_relayed)                                                                 \
+	X(strays_limited)     /* over the rate */                                         \
+	X(strays_unowned)     /* for a slot that nobody holds */                          \
+	X(strays_undelivered) /* the owner does not read */                               \
+	X(packets_slot0)      /* for the daemon itself */                                 \
+	X(guards_taken)	      /* addresses served without a name, which strangers hold */ \
+	X(sockets_replaced)                                                               \
+	X(repairs)                                                                        \
+	X(restarts) /* of this daemon by its keeper */                                    \
 	X(keeper_restarts)
 
 enum roce_server_counter {
@@ -102,6 +103,7 @@ struct roce_served_group {
 	struct roce_list link;
 	struct roce_source slot0;
 	struct roce_source spares; /* all of them; fd unused */
+	struct roce_source guard;
 	struct roce_group group;
 	roce_ns_t unused_since; /* 0: in use */
 	roce_ns_t unknown_check_at;
@@ -189,6 +191,7 @@ void roce_server_check_groups(struct roce_server *s, roce_ns_t now, roce_ns_t *n
 /* For a group that the keeper hands over: not in the list yet, without sockets. */
 struct roce_served_group *roce_server_make_group(void);
 void roce_server_set_group_handlers(struct roce_server *s, struct roce_group *g);
+void roce_server_watch_guard(struct roce_server *s, struct roce_served_group *sg);
 void roce_server_destroy_group(struct roce_server *s, struct roce_served_group *sg);
 /* At the end: the programs keep their sockets, in an order that works without us. */
 void roce_server_leave_groups(struct roce_server *s);

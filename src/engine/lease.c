@@ -96,20 +96,27 @@ static int bind_alone(const struct roce_gid *local, uint32_t ifindex, int *out_f
 	return 0;
 }
 
-/* The daemon that has the address, perhaps an idle one that is about to leave; 0 none. Its guard of
- * the address answers, so it does not stay longer for being asked. */
+/* The daemon of this user that has the address, perhaps an idle one that is about to leave; 0 none.
+ * Its guard of the address answers, so it does not stay longer for being asked. */
 static pid_t find_daemon_of(const struct roce_gid *local, uint32_t ifindex)
 {
-	struct roce_rendezvous guard;
-	struct ucred owner;
-	int fd;
+	struct roce_address address = {.gid = *local,
+				       .ifindex = roce_gid_is_link_local(local) ? ifindex : 0};
 
-	roce_rendezvous_for_address(&guard, local, roce_gid_is_link_local(local) ? ifindex : 0);
-	fd = roce_rendezvous_connect(&guard, &owner);
-	if (fd < 0)
-		return 0;
-	close(fd);
-	return owner.pid;
+	for (unsigned n = 0; n < ROCE_RENDEZVOUS_NAMES_COUNT; n++) {
+		struct roce_rendezvous guard;
+		struct ucred owner;
+		int fd;
+
+		roce_rendezvous_for_address(&guard, &address, n);
+		fd = roce_rendezvous_connect(&guard, &owner);
+		if (fd < 0)
+			continue;
+		close(fd);
+		if (owner.uid == geteuid())
+			return owner.pid;
+	}
+	return 0;
 }
 
 static void explain_bind(int error, const struct roce_gid *local, uint32_t ifindex, char *err)

@@ -740,8 +740,8 @@ def test_second_user():
     other = Client(preexec=as_user(NOBODY))
     slot = other.lease()
     line = other.ask("open %d 127.0.0.1" % slot)
-    check(line.startswith("error 98 127.0.0.1 is in use by the uroced of another user (uid 0)") and
-          "--share-with" in line, line)
+    check(line.startswith("error 98 UDP port 4791 of 127.0.0.1 is in use by another user (uid 0)")
+          and "--share-with" in line, line)
     other.open(slot, "127.0.0.8")
     Sender("127.0.0.8").send(slot, 2)
     eventually(lambda: other.count() == [2, 0, 0, 0], "its own address works")
@@ -873,6 +873,84 @@ def test_squatter():
         os.waitpid(pid, 0)
         os.close(ready)
         os.close(told)
+
+
+def guard_name(address, n):
+    return b"\0uroce/address/" + b"00" * 10 + b"ffff" + \
+        socket.inet_aton(address).hex().encode() + b"/0/%d" % n
+
+
+def sit_on(names):
+    """A process of another user that has bound these; the even ones listen. Kill it at the end."""
+    ready, told = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        as_user(NOBODY)()
+        sockets = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in names]
+        for i, (s, name) in enumerate(zip(sockets, names)):
+            s.bind(name)
+            if i % 2 == 0:
+                s.listen(4)
+        os.write(told, b"x")
+        time.sleep(60)
+        os._exit(0)
+    os.read(ready, 1)
+    os.close(ready)
+    os.close(told)
+    return pid
+
+
+def counter(client_env, name):
+    text = subprocess.run([build + "/bin/uroce", "status", "--json"], capture_output=True,
+                          text=True, env={**os.environ, **client_env}).stdout
+    return json.loads(text)["counters"][name]
+
+
+def test_squatted_guard():
+    """A stranger who sits on names of an address keeps nobody from it."""
+    need_root()
+    for count in (1, 4):
+        pid = sit_on([guard_name("127.0.0.%d" % (20 + count), n) for n in range(count)])
+        try:
+            c = Client()
+            slot = c.lease()
+            c.open(slot, "127.0.0.%d" % (20 + count))
+            Sender("127.0.0.%d" % (20 + count)).send(slot, 2)
+            eventually(lambda: c.count()[0] == 2, "two packets")
+            check(counter({}, "guards_taken") == (count == 4), "counted")
+            c.finish()
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def test_two_daemons_of_one_user():
+    """The second one is told, however often it asks and whatever name the first one has."""
+    path = "/tmp/uroce-test-%d.sock" % os.getpid()
+    squatter = sit_on([guard_name("127.0.0.1", 0)]) if os.getuid() == 0 and \
+        not is_in_user_namespace() else None
+    first = Client()
+    first.open(first.lease())
+    if squatter:
+        os.kill(squatter, signal.SIGKILL)
+        os.waitpid(squatter, 0)
+    d = subprocess.Popen([build + "/bin/uroced", "--foreground", "--no-keeper", "--socket", path,
+                          "--idle-exit", "0"])
+    try:
+        eventually(lambda: os.path.exists(path), "it listens")
+        time.sleep(0.1)
+        second = Client(env={"UROCE_SOCKET": path})
+        slot = second.lease()
+        for _ in range(600):  # more than fit into the backlog of the name
+            line = second.ask("open %d 127.0.0.1" % slot)
+            check(line.startswith("error 98 another uroced of this user (pid "), line)
+        Sender().send(first.slots[0], 3)
+        eventually(lambda: first.count() == [3, 0, 0, 0], "the first one is not disturbed")
+        second.finish()
+    finally:
+        d.send_signal(signal.SIGTERM)
+        d.wait(5)
+    first.finish()
 
 
 def may_enter(enter):
