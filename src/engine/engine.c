@@ -72,6 +72,20 @@ static int read_ack_floor(roce_ns_t *out)
 	return 0;
 }
 
+static int read_timing(const struct roce_timing **out)
+{
+	const char *text = getenv("UROCE_TIMING");
+
+	*out = text && *text ? roce_timing_find(text) : NULL;
+	if (text && *text && !*out) {
+#define X(name, code_min, permille) " " name
+		roce_engine_complain("UROCE_TIMING: '%s' is none of" ROCE_TIMINGS(X), text);
+#undef X
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* ---- making and ending ---- */
 
 static int copy_guarded(void *ctx, void *dst, const void *src, size_t length)
@@ -124,6 +138,8 @@ static int init_device(struct roce_engine *e)
 	};
 	int err = read_ack_floor(&tuning.ack_timeout_floor_ns);
 
+	if (!err)
+		err = read_timing(&tuning.timing);
 	if (err)
 		return err;
 	return roce_device_init(&e->device, &roce_engine_env, e, &tuning, &e->counters->transport);

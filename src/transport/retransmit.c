@@ -28,8 +28,15 @@ static void schedule(struct roce_qp *qp)
  * machines is within the rules only up to that, and the owner chooses it. */
 static roce_ns_t timeout_ns(const struct roce_qp *qp)
 {
-	roce_ns_t t = roce_ack_timeout_ns(qp->attr.timeout);
+	const struct roce_timing *timing = qp->t->cfg.timing;
+	uint8_t code = qp->attr.timeout;
+	roce_ns_t t;
 
+	if (timing && code && code < timing->code_min)
+		code = timing->code_min;
+	t = roce_ack_timeout_ns(code);
+	if (timing && t != ROCE_NEVER)
+		t = t * timing->permille / 1000;
 	return t < qp->t->cfg.ack_timeout_floor_ns ? qp->t->cfg.ack_timeout_floor_ns : t;
 }
 

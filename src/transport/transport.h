@@ -18,6 +18,7 @@
 #include "mem/mem.h"
 #include "transport/counter.h"
 #include "transport/pace.h"
+#include "transport/timing.h"
 #include "wire/packet.h"
 
 struct roce_qp;
@@ -54,12 +55,13 @@ struct roce_transport_config {
 	struct roce_mr **mr_buckets; /* zeroed, mr_bucket_count entries (a power of two) */
 	uint32_t mr_bucket_count;
 	struct roce_window_config window;
-	uint32_t read_window;		/* cost of READ responses that may be on their way to us */
-	uint32_t read_chunk_packets;	/* a READ asks for at most this many packets at once */
-	uint32_t ack_interval_packets;	/* AckReq at least every so many packets */
-	uint32_t burst_packets;		/* packets of one QP before the next QP's turn */
-	struct roce_pace_config pace;	/* of UC and UD packets */
-	roce_ns_t ack_timeout_floor_ns; /* local ACK timeouts are at least this; 0: as asked */
+	uint32_t read_window;	       /* cost of READ responses that may be on their way to us */
+	uint32_t read_chunk_packets;   /* a READ asks for at most this many packets at once */
+	uint32_t ack_interval_packets; /* AckReq at least every so many packets */
+	uint32_t burst_packets;	       /* packets of one QP before the next QP's turn */
+	struct roce_pace_config pace;  /* of UC and UD packets */
+	const struct roce_timing *timing; /* of local ACK timeouts; NULL: the specification's */
+	roce_ns_t ack_timeout_floor_ns;	  /* local ACK timeouts are at least this; 0: as asked */
 };
 
 /* One receive queue of a remote host, with the window that all our QPs towards it share.

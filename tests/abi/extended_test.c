@@ -269,6 +269,44 @@ static void query_device_ex__claims_no_more(void **state)
 	assert_int_equal(caps->phys_port_cnt_ex, 1);
 }
 
+/* ---- UROCE_TIMING ---- */
+
+/* One timeout without a retry: 8 us by the specification, but a profile has its own idea. */
+static void timing__by_name(void **state)
+{
+	struct lo_device lo;
+	struct ibv_qp_attr attr;
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND};
+	struct ibv_send_wr *bad;
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_wc wc;
+	struct ibv_qp *qp;
+	uint64_t begin;
+
+	(void)state;
+	setenv("UROCE_TIMING", "cx7000", 1);
+	errno = 0;
+	assert_null(ibv_open_device(list[0]));
+	assert_int_equal(errno, EINVAL);
+	ibv_free_device_list(list);
+	setenv("UROCE_TIMING", "cx6", 1);
+	lo_open(&lo);
+	unsetenv("UROCE_TIMING");
+	qp = lo_make_qp(&lo);
+	attr = lo_attr(&lo, qp->qp_num ^ 1);
+	attr.timeout = 1;
+	attr.retry_cnt = 0;
+	assert_int_equal(lo_bring_with(qp, &attr, IBV_QPS_RTS), 0);
+	begin = now_us();
+	assert_int_equal(ibv_post_send(qp, &wr, &bad), 0);
+	for (int i = 0; i < 10 && !lo_poll(&lo, &wc); i++)
+		;
+	assert_int_equal(wc.status, IBV_WC_RETRY_EXC_ERR);
+	assert_in_range(now_us() - begin, 443000, 30000000);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	lo_close(&lo);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -281,6 +319,7 @@ int main(void)
 		TEST(rt_values__a_clock_that_goes_on),
 		TEST(odp__implicit_region),
 		TEST(query_device_ex__claims_no_more),
+		cmocka_unit_test(timing__by_name),
 	};
 
 	lo_enter_namespace();

@@ -44,6 +44,8 @@ static void start(bool is_connected)
 	sent_count = nak_count = 0;
 }
 
+static const char *timing; /* profile */
+
 /* When the QP gives up, with the link dead from the beginning. */
 static roce_ns_t time_to_give_up(uint8_t timeout, uint8_t retry_cnt)
 {
@@ -52,6 +54,10 @@ static roce_ns_t time_to_give_up(uint8_t timeout, uint8_t retry_cnt)
 	fixture_init(&f);
 	f.conn.timeout = timeout;
 	f.conn.retry_cnt = retry_cnt;
+	if (timing) {
+		f.tuning.timing = roce_timing_find(timing);
+		assert_non_null(f.tuning.timing);
+	}
 	start(true);
 	f.pair.link.is_down = true;
 	fixture_post(&f, 0, ROCE_WR_RDMA_WRITE, 1, 64, 0);
@@ -79,6 +85,32 @@ static void on_timeout__case_007(void **state)
 		for (uint8_t timeout = 1; timeout <= 31; timeout += 3)
 			assert_int_equal(time_to_give_up(timeout, retry_cnt),
 					 (retry_cnt + 1) * (UINT64_C(4096) << timeout));
+}
+
+/* The same by name, and another device's: 3.66 s for any code up to 16, 59.77 s for 20, within 3 %.
+ * A code of 0 is never, whatever the profile. */
+static void on_timeout__case_007_profiles(void **state)
+{
+	(void)state;
+	timing = "spec";
+	assert_int_equal(time_to_give_up(14, 7), 536870912);
+	timing = "cx6";
+	for (uint8_t code = 1; code <= 16; code++)
+		assert_in_range(time_to_give_up(code, 7), 3550200000, 3769800000);
+	assert_in_range(time_to_give_up(20, 7), 57976900000, 61563100000);
+	assert_in_range(time_to_give_up(20, 0), 57976900000 / 8, 61563100000 / 8);
+	assert_true(time_to_give_up(17, 7) > time_to_give_up(16, 7));
+	timing = NULL;
+	assert_null(roce_timing_find("cx"));
+
+	fixture_init(&f);
+	f.conn.timeout = 0;
+	f.tuning.timing = roce_timing_find("cx6");
+	start(true);
+	f.pair.link.is_down = true;
+	fixture_post(&f, 0, ROCE_WR_RDMA_WRITE, 1, 64, 0);
+	assert_int_equal(roce_deadline(&f.pair.hosts[0].transport), ROCE_NEVER);
+	fixture_stop(&f);
 }
 
 static void on_timeout__floor_of_the_owner(void **state)
@@ -310,6 +342,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(on_timeout__case_007),
+		cmocka_unit_test(on_timeout__case_007_profiles),
 		cmocka_unit_test(on_timeout__floor_of_the_owner),
 		cmocka_unit_test(on_timeout__zero_is_never),
 		cmocka_unit_test(on_progress__reloads_retry_cnt),
