@@ -52,6 +52,33 @@ static void sort_gids__routable_v4_global_v6_link_local(void **state)
 	check_gids(gids, expected, 7);
 }
 
+static void expect_first(const char *const *given, uint32_t count, const char *first)
+{
+	struct roce_gid gids[4];
+
+	for (uint32_t i = 0; i < count; i++)
+		gids[i] = gid_of(given[i]);
+	roce_netdev_sort_gids(gids, count);
+	check_gids(gids, &first, 1);
+}
+
+/* Entries of RoCE v1 do not exist here, so what is right is a matter of order. */
+static void sort_gids__case_012_routable_before_link_local(void **state)
+{
+	(void)state;
+	expect_first((const char *const[]){"fe80::1", "10.1.2.3"}, 2, "10.1.2.3");
+	expect_first((const char *const[]){"10.1.2.3", "fe80::1"}, 2, "10.1.2.3");
+}
+
+static void sort_gids__case_013_private_v4_is_routable(void **state)
+{
+	(void)state;
+	expect_first((const char *const[]){"fe80::1", "10.102.9.101"}, 2, "10.102.9.101");
+	expect_first((const char *const[]){"fe80::1", "fd00::1", "172.16.0.1"}, 3, "172.16.0.1");
+	expect_first((const char *const[]){"169.254.0.9", "fe80::1", "192.168.7.7"}, 3,
+		     "192.168.7.7");
+}
+
 static void device_name__default_and_renamed(void **state)
 {
 	char name[ROCE_DEVICE_NAME_MAX];
@@ -141,6 +168,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sort_gids__routable_v4_global_v6_link_local),
+		cmocka_unit_test(sort_gids__case_012_routable_before_link_local),
+		cmocka_unit_test(sort_gids__case_013_private_v4_is_routable),
 		cmocka_unit_test(device_name__default_and_renamed),
 		cmocka_unit_test(live__list_and_read),
 	};

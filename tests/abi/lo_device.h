@@ -28,6 +28,8 @@ struct lo_device {
 };
 
 void lo_open(struct lo_device *lo);
+/* Another device of the namespace. */
+void lo_open_other(struct lo_device *lo, const char *name);
 void lo_close(struct lo_device *lo);
 
 struct ibv_qp *lo_make_qp(struct lo_device *lo);
