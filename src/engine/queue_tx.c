@@ -91,15 +91,16 @@ static int copy_payload(uint8_t *to, const struct roce_payload *p)
 
 /* The batch that a packet of this length joins or opens, with room for it in the stage. */
 static struct roce_pktio_tx *choose_batch(struct roce_queue *q, const struct route *r,
-					  uint32_t length)
+					  uint32_t length, bool is_single)
 {
+	uint32_t segments_max = is_single ? 1 : q->tx_io->segments_max;
 	struct roce_pktio_tx *b;
 
 	if (q->stage_used + length > ROCE_QUEUE_STAGE_BYTES)
 		flush(q);
 	if (q->tx_batch_count) {
 		b = &q->tx_batches[q->tx_batch_count - 1];
-		if (roce_batch_can_append(b, &r->like, length, q->tx_io->segments_max))
+		if (roce_batch_can_append(b, &r->like, length, segments_max))
 			return b;
 	}
 	if (q->tx_batch_count == ROCE_QUEUE_TX_BATCHES)
@@ -114,7 +115,7 @@ static struct roce_pktio_tx *choose_batch(struct roce_queue *q, const struct rou
 static bool stage_packet(struct roce_queue *q, const struct route *r, const struct roce_tx_pkt *pkt)
 {
 	uint32_t length = (uint32_t)roce_packet_len(pkt->hdr.opcode, pkt->payload.length);
-	struct roce_pktio_tx *b = choose_batch(q, r, length);
+	struct roce_pktio_tx *b = choose_batch(q, r, length, pkt->is_single);
 	uint8_t *packet = q->stage + q->stage_used;
 	uint8_t *payload = packet + roce_headers_encode(&pkt->hdr, packet);
 	uint8_t *icrc = packet + length - ROCE_ICRC_BYTES;

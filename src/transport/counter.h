@@ -64,6 +64,7 @@
 	X(RNR_RETRY_EXCEEDED, "rnr_nak_retry_err")  \
 	X(WINDOW_BLOCKED, "window_blocked")         \
 	X(WINDOW_CUTS, "window_cuts")               \
+	X(BATCHING_SUSPENDED, "batching_suspended") \
 	X(ECN_MARKED, "np_ecn_marked_roce_packets") \
 	X(RX_WRITE_REQUESTS, "rx_write_requests")   \
 	X(RX_READ_REQUESTS, "rx_read_requests")     \

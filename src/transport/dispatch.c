@@ -223,8 +223,12 @@ size_t roce_tx(struct roce_transport *t, struct roce_tx_pkt *pkts, size_t max, r
 		roce_list_remove(&qp->ready_link);
 		n += take_turn(qp, pkts + n, room, now);
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		const struct roce_peer *peer = pkts[i].qp->peer;
+
+		pkts[i].is_single = peer && roce_peer_is_single(peer, now);
 		roce_count_by(t, ROCE_STAT_TX_BYTES, pkts[i].payload.length);
+	}
 	roce_count_by(t, ROCE_STAT_TX_PACKETS, n);
 	return n;
 }

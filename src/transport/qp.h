@@ -126,6 +126,7 @@ struct roce_requester {
 	uint32_t since_ack_req;	 /* packets since the last AckReq */
 	uint8_t retries_left;
 	uint8_t rnr_retries_left;
+	uint8_t fruitless; /* restarts in a row without progress, see batching.c */
 	bool is_rnr_waiting;
 	bool is_restarted; /* implied-NAK restart done, none more until progress */
 	bool is_drain_announced;
@@ -142,6 +143,7 @@ struct roce_responder {
 	bool is_nak_pending;
 	bool is_dup_ack_pending;
 	bool is_comm_est_told;
+	uint8_t fruitless; /* READs asked for again, with nothing new in between */
 	uint8_t nak_syndrome;
 	roce_psn_t nak_psn;
 	roce_psn_t ahead_psn; /* newest packet ahead since a sequence NAK was last owed */

@@ -48,6 +48,7 @@ static enum roce_verdict on_duplicate_read(struct roce_request *rq)
 	    roce_mem_check_remote(&qp->t->keys, res->pd, qp, hdr->rkey, hdr->va, hdr->dma_len,
 				  ROCE_ACCESS_REMOTE_READ, &ptr) != ROCE_MEM_OK)
 		return ROCE_MARKED(responder_read_again_key, ROCE_RX_DUPLICATE_MISMATCH);
+	roce_peer_on_fruitless(qp, &qp->resp.fruitless, rq->now);
 	res->next_psn = hdr->psn;
 	res->is_restart = true;
 	roce_resp_resource_set_pending(qp, res, true);

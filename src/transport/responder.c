@@ -320,6 +320,7 @@ static enum roce_verdict on_new(struct roce_request *rq)
 	 */
 	qp->resp.expected_psn = roce_psn_add(rq->pkt->hdr.psn, psns_of(rq));
 	qp->resp.is_nak_sent = false;
+	qp->resp.fruitless = 0;
 	if (roce_aeth_kind(qp->resp.nak_syndrome) == ROCE_AETH_RNR_NAK)
 		qp->resp.is_nak_pending = false;
 	return execute(rq);

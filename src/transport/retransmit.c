@@ -60,6 +60,7 @@ void roce_retransmit_on_progress(struct roce_qp *qp, roce_ns_t now)
 	req->retries_left = qp->attr.retry_cnt;
 	req->rnr_retries_left = qp->attr.rnr_retry;
 	req->is_restarted = false;
+	req->fruitless = 0;
 	if (roce_psn_is_equal(req->una, req->next_psn))
 		req->ack_deadline = ROCE_NEVER;
 	else
@@ -76,6 +77,7 @@ void roce_retransmit_on_sequence_nak(struct roce_qp *qp, roce_ns_t now)
 		return;
 	}
 	qp->req.retries_left--;
+	roce_peer_on_fruitless(qp, &qp->req.fruitless, now);
 	if (qp->peer) {
 		roce_window_on_loss(&qp->peer->window, &qp->t->cfg.window);
 		roce_count(qp->t, ROCE_STAT_WINDOW_CUTS);
@@ -114,6 +116,7 @@ static void on_timeout(struct roce_qp *qp, roce_ns_t now)
 		return;
 	}
 	qp->req.retries_left--;
+	roce_peer_on_fruitless(qp, &qp->req.fruitless, now);
 	if (qp->peer)
 		roce_window_on_timeout(&qp->peer->window, &qp->t->cfg.window);
 	roce_requester_restart(qp);

@@ -98,6 +98,11 @@ enum roce_timer_kind {
 
 void roce_cq_on_deadline(struct roce_transport *t, struct roce_cq *cq);
 
+/* ---- batching.c ---- */
+
+/* A round towards the QP's peer brought nothing: `count` is how many in a row. */
+void roce_peer_on_fruitless(struct roce_qp *qp, uint8_t *count, roce_ns_t now);
+
 /* ---- recv.c ---- */
 
 bool roce_recv_is_available(const struct roce_qp *qp);

@@ -73,7 +73,14 @@ struct roce_peer {
 	uint32_t use_count;
 	struct roce_window window;
 	struct roce_list waiters; /* QPs that want room */
+	roce_ns_t single_until;	  /* packets leave one by one till then: batches get lost */
+	roce_ns_t single_ns;	  /* for how long, the last time */
 };
+
+static inline bool roce_peer_is_single(const struct roce_peer *peer, roce_ns_t now)
+{
+	return now < peer->single_until;
+}
 
 struct roce_transport {
 	struct roce_transport_config cfg;

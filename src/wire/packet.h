@@ -102,6 +102,7 @@ struct roce_tx_pkt {
 	struct roce_payload payload;
 	const struct roce_path *path;
 	struct roce_qp *qp; /* whose packet it is: roce_tx_fault() wants it back */
+	bool is_single;	    /* must not leave in a batch with others */
 };
 
 #endif

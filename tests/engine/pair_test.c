@@ -201,6 +201,36 @@ static void passive_target__with_impairments(void **state)
 	unsetenv("UROCE_IMPAIR");
 }
 
+/* The path loses batches in both directions: WRITEs of this end, answers to READs of the other. */
+static void expect_batches_lost(struct end *e)
+{
+	int unused;
+	const struct roce_shared_counters *c = roce_engine_counters(e->engine, &unused);
+
+	assert_in_range(c->pktio.impair_dropped, 2, 100000);
+	assert_in_range(c->transport.v[ROCE_STAT_BATCHING_SUSPENDED], 1, 100);
+}
+
+static void write_without_batches(struct end *e, int fd)
+{
+	write_and_read_back(e, fd);
+	expect_batches_lost(e);
+}
+
+static void answer_without_batches(struct end *e, int fd)
+{
+	end_meet(fd);
+	expect_batches_lost(e);
+}
+
+static void batches__lost_on_the_way(void **state)
+{
+	(void)state;
+	setenv("UROCE_IMPAIR", "batches=drop", 1);
+	run_pair(write_without_batches, answer_without_batches, (struct pair_options){0});
+	unsetenv("UROCE_IMPAIR");
+}
+
 #define MESSAGES 500u
 #define PLACES	 32u
 #define PLACE	 8192u
@@ -725,6 +755,7 @@ int main(void)
 		cmocka_unit_test(passive_target__ipv6),
 		cmocka_unit_test(passive_target__without_batches),
 		cmocka_unit_test(passive_target__with_impairments),
+		cmocka_unit_test(batches__lost_on_the_way),
 		cmocka_unit_test(send__received_by_polling),
 		cmocka_unit_test(send__received_by_events),
 		cmocka_unit_test(memory_gone__target),

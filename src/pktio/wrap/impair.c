@@ -330,11 +330,27 @@ static void send_impaired(struct impair_io *io, struct roce_pktio_tx *b,
 	}
 }
 
+/* Takes the batches of more than one packet out, as a path does that loses them. */
+static uint32_t keep_single(struct impair_io *io, struct roce_pktio_tx *batches, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (batches[i].segment_count == 1)
+			batches[kept++] = batches[i];
+		else
+			io->base.stats->impair_dropped += batches[i].segment_count;
+	}
+	return kept;
+}
+
 static void impair_tx(struct roce_pktio *base, struct roce_pktio_tx *batches, uint32_t count)
 {
 	struct impair_io *io = (struct impair_io *)base;
 
 	if (!io->spec.is_tx) {
+		if (io->spec.drops_batches)
+			count = keep_single(io, batches, count);
 		roce_pktio_tx(io->inner, batches, count);
 		base->segments_max = io->inner->segments_max;
 		return;

@@ -35,6 +35,7 @@ struct roce_impair_spec {
 	roce_ns_t delay_ns;
 	bool is_rx;
 	bool is_tx;
+	bool drops_batches;
 };
 
 /* What becomes of one packet. */
@@ -46,8 +47,9 @@ struct roce_impair_fate {
 
 /*
  * "seed=1,drop=1%,dup=0.5%,reorder=1%,corrupt=0.1%,delay=2%:500us,dir=rx": any of them, in any
- * order; dir is rx (default), tx or both; a share without % is a fraction. 0, or -EINVAL with one
- * line in `err`.
+ * order; dir is rx (default), tx or both; a share without % is a fraction. "batches=drop": what we
+ * send in batches is lost, single packets pass (with dir=rx; an impaired sender makes no batches).
+ * 0, or -EINVAL with one line in `err`.
  */
 int roce_impair_parse(const char *text, struct roce_impair_spec *out, char *err, size_t err_size);
 

@@ -103,6 +103,8 @@ static bool parse_item(const char *key, const char *value, struct roce_impair_sp
 		return parse_seed(value, out);
 	if (strcmp(key, "dir") == 0)
 		return parse_direction(value, out);
+	if (strcmp(key, "batches") == 0)
+		return out->drops_batches = strcmp(value, "drop") == 0;
 	for (uint32_t i = ROCE_IMPAIR_DROP; i < ROCE_IMPAIR_COUNT; i++) {
 		if (strcmp(key, action_names[i]) != 0)
 			continue;
@@ -134,7 +136,7 @@ int roce_impair_parse(const char *text, struct roce_impair_spec *out, char *err,
 				err, err_size,
 				"UROCE_IMPAIR: cannot understand '%s%s%s'; expected "
 				"seed=1,drop=1%%,dup=1%%,reorder=1%%,corrupt=0.1%%,delay=1%%:500us,"
-				"dir=rx|tx|both",
+				"dir=rx|tx|both,batches=drop",
 				item, value ? "=" : "", value ? value : "");
 			free(copy);
 			return -EINVAL;

@@ -74,9 +74,9 @@ static void parse__same_in_every_locale(void **state)
 
 static void parse__refuses_nonsense(void **state)
 {
-	static const char *const bad[] = {"drop",     "drop=",		 "drop=101%", "drop=-1%",
-					  "loss=1%",  "dir=up",		 "seed=x",    "delay=1%:5",
-					  "drop=1%%", "drop=60%,dup=60%"};
+	static const char *const bad[] = {
+		"drop",	  "drop=",	"drop=101%", "drop=-1%",	 "loss=1%",	"dir=up",
+		"seed=x", "delay=1%:5", "drop=1%%",  "drop=60%,dup=60%", "batches=keep"};
 	struct roce_impair_spec spec;
 	char err[300];
 
@@ -332,6 +332,40 @@ static void rx__case_063(void **state)
 	assert_memory_equal(&a.stats, &b.stats, sizeof(a.stats));
 }
 
+/* Batches are lost, in any order with single packets, which are not. */
+static void tx__batches_are_dropped(void **state)
+{
+	static struct inner_io kept;
+	struct roce_impair_spec spec = parse("batches=drop");
+	struct roce_pktio_stats stats = {0};
+	struct roce_pktio_flow flow = {.slot = 1};
+	struct roce_pktio *inner = open_inner(&stats);
+	struct roce_pktio_tx batches[5];
+	struct roce_pktio *io;
+	uint8_t bytes[5 * SEGMENT] = {0};
+
+	(void)state;
+	assert_int_equal(roce_impair_open(&spec, inner, &io), 0);
+	assert_int_equal(io->segments_max, 64);
+	for (uint32_t i = 0; i < 5; i++) {
+		memcpy(bytes + i * SEGMENT, &i, 4);
+		batches[i] = (struct roce_pktio_tx){.flow = &flow,
+						    .data = bytes + i * SEGMENT,
+						    .length = SEGMENT,
+						    .segment_length = SEGMENT,
+						    .segment_count = 1};
+	}
+	batches[0].segment_count = batches[3].segment_count = 2;
+	roce_pktio_tx(io, batches, 5);
+	kept = *(struct inner_io *)inner;
+	assert_int_equal(kept.sent_count, 3);
+	assert_int_equal(kept.sent[0], 1);
+	assert_int_equal(kept.sent[1], 2);
+	assert_int_equal(kept.sent[2], 4);
+	assert_int_equal(stats.impair_dropped, 4);
+	roce_pktio_close(io);
+}
+
 static void tx__impaired_sender_sends_single_packets(void **state)
 {
 	static struct inner_io kept;
@@ -389,6 +423,7 @@ int main(void)
 		cmocka_unit_test(rx__corrupt_damages_and_keeps_the_count),
 		cmocka_unit_test(rx__delay_holds_by_time),
 		cmocka_unit_test(rx__case_063),
+		cmocka_unit_test(tx__batches_are_dropped),
 		cmocka_unit_test(tx__impaired_sender_sends_single_packets),
 	};
 
