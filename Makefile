@@ -34,7 +34,7 @@ check: all debug ## every test, debug (ASan, UBSan) and release (below ten minut
 programs: all ## the unmodified programs, row by row; ARGS=--short, --list, --only NAME
 	@tests/programs/run.py $(ARGS)
 
-conform: all ## rdma-core 44's own tests; RDMA_CORE_TESTS=DIR, its checkout
+conform: all ## rdma-core 44's own tests, Debian's or those of RDMA_CORE_TESTS=DIR, a checkout
 	@RDMA_CORE_TESTS=$(RDMA_CORE_TESTS) tests/programs/run.py --only conform
 
 bench: all ## measure beside TCP and bare UDP; RECORD=1 appends to bench/HISTORY.md

@@ -1,74 +1,231 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rdma-core's own tests, run by Debian's python3-pyverbs against our library. RDMA_CORE_TESTS names
-the directory of a checkout of rdma-core 44 that holds `tests`; without it the rows are skipped.
-
-A case counts only with "ok" behind its name, and the whole only if packets flowed: a case that never
-reaches its data path says "ok" as well."""
+"""rdma-core's own tests, run by Debian's python3-pyverbs against our library, and compared with the
+table of conform.md: as they are over IPv4 and IPv6, with large messages, between two namespaces, and
+with loss. conform_driver.py runs them and reports what they do not look at."""
+import contextlib
+import dataclasses
+import glob
+import gzip
+import json
 import os
 import re
+import shutil
+import tempfile
 
-from harness import pair
+from harness import pair, process
 from harness.report import Failed, Skipped
 
-from rows import row
+from rows import SHORT, row
 
-CASES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "conform_cases.txt")
-PACKETS_AT_LEAST = 1000
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGED = "/usr/share/doc/rdma-core/tests"
+VERSION = "44."
+PYTHON = "/usr/bin/python3"  # for which Debian's pyverbs is
+LARGE_FACTOR = 40  # packets of a case when large, by those as it is: 128 but for what both share
+HUGE_PAGES = 64
+HUGE_FILE = "/proc/sys/vm/nr_hugepages"
+# none, or (said by the test's own mmap) another program was faster
+NO_HUGE = r"no huge pages of size 2M allocated|MemoryError: Failed to mmap memory"
 
-
-def wanted():
-    with open(CASES, encoding="ascii") as f:
-        return [line.strip() for line in f if line.strip() and not line.startswith("#")]
-
-
-def results(output):
-    """Case to what is said of it; a documented case has its first words between the two."""
-    found, name = {}, None
-    for line in output.splitlines():
-        case = re.match(r"test_\w+ \(tests\.([\w.]+)\)", line)
-        if case:
-            name = case.group(1)
-        verdict = re.search(r"\.\.\. (\w+)", line)
-        if verdict and name:
-            found[name], name = verdict.group(1), None
-    return found
+# what the tests say where the table has a word for it
+REASONS = {
+    "raw": r"Raw Packet QP|QP type 8 is not supported",
+    "tags": r"Extended CQ is not supported",
+    "dmabuf": r"dmabuf is not supported",
+}
+NOT_RUN = ("rdmacm", "-", "size", "datagram")
 
 
-def loopback_packets(ns):
-    """Both ends have the same address, so their packets pass through lo."""
-    with open(f"/proc/{ns.held.pid}/net/dev", encoding="ascii") as f:
+@dataclasses.dataclass
+class Case:
+    name: str
+    plain: str
+    packets: int
+    large: str
+    namespaces: str
+    loss: str
+
+
+def read_table(path=os.path.join(HERE, "conform.md")):
+    cases = []
+    with open(path, encoding="ascii") as f:
         for line in f:
-            name, _, figures = line.partition(":")
-            if name.strip() == "lo":
-                return int(figures.split()[1])
-    raise Failed("no lo")
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            if len(cells) == 6 and cells[0].startswith("test_"):
+                name, plain, packets, large, namespaces, loss = cells
+                cases.append(Case(name, plain, 0 if packets == "-" else int(packets), large,
+                                  namespaces, loss))
+    return cases
 
 
-def run_suite(ctx, gid):
-    directory = os.environ.get("RDMA_CORE_TESTS")
-    if not directory:
-        raise Skipped("RDMA_CORE_TESTS names no checkout of rdma-core 44")
+# ---- where the tests are ----
+
+def find_packaged():
+    """The version of Debian's pyverbs; Skipped unless its tests are those of the table."""
+    status, version = process.run(["dpkg-query", "-W", "-f", "${Version}", "python3-pyverbs"])
+    if status != 0 or not glob.glob(os.path.join(PACKAGED, "run_tests.py*")):
+        raise Skipped("needs python3-pyverbs, and rdma-core or RDMA_CORE_TESTS, its checkout")
+    if not version.startswith(VERSION):
+        raise Skipped(f"python3-pyverbs is {version}; the table is of {VERSION}x")
+
+
+@contextlib.contextmanager
+def tests_directory():
+    checkout = os.environ.get("RDMA_CORE_TESTS")
+    if checkout:
+        if not os.path.exists(os.path.join(checkout, "tests", "run_tests.py")):
+            raise Failed(f"RDMA_CORE_TESTS={checkout} holds no tests/run_tests.py")
+        yield os.path.abspath(os.path.join(checkout, "tests"))
+        return
+    find_packaged()
+    with tempfile.TemporaryDirectory() as folder:
+        for path in glob.glob(os.path.join(PACKAGED, "*.py*")):
+            if path.endswith(".gz"):
+                name = os.path.basename(path)[:-3]
+                with gzip.open(path) as packed, open(os.path.join(folder, name), "wb") as plain:
+                    shutil.copyfileobj(packed, plain)
+            else:
+                shutil.copy(path, folder)
+        yield folder
+
+
+@contextlib.contextmanager
+def huge_pages():
+    """Reserved where that is allowed, and given back."""
+    def write(count):
+        with open(HUGE_FILE, "w", encoding="ascii") as f:
+            f.write(str(count))
+
+    def read():
+        with open(HUGE_FILE, encoding="ascii") as f:
+            return int(f.read())
+    before = None
+    try:
+        before = read()
+        write(before + HUGE_PAGES)
+    except OSError:
+        pass
+    try:
+        yield
+    finally:
+        if before is not None:
+            with contextlib.suppress(OSError):
+                write(before)
+
+
+# ---- running and judging ----
+
+def drive(ctx, names, *args, timeout):
+    """The driver's report of these cases, and its last lines."""
     place = ctx.topology
-    before = loopback_packets(place.a)
-    p = pair.start(place.a, ["/usr/bin/python3", os.path.join(directory, "tests", "run_tests.py"),
-                             "--dev", place.device, "--gid", gid, "-v",
-                             *(f"tests.{case}" for case in wanted())])
-    status = p.wait(300, ctx.on_wait)
-    found = results(p.output())
-    missing = [case for case in wanted() if found.get(case) != "ok"]
-    if status != 0 or missing:
-        raise Failed(f"status {status}; not ok: {' '.join(missing) or 'none'}\n{p.output()}")
-    packets = loopback_packets(place.a) - before
-    if packets < PACKETS_AT_LEAST:
-        raise Failed(f"all ok, but only {packets} packets flowed")
-    return f"{len(wanted())} cases, {packets} packets"
+    with tests_directory() as tests, tempfile.NamedTemporaryFile("r") as report:
+        p = pair.start(place.a, [PYTHON, "-B", "-W", "ignore",
+                                 os.path.join(HERE, "conform_driver.py"), "--tests", tests,
+                                 "--device", place.device, "--report", report.name, *args,
+                                 *names], env={"UROCE": pair.UROCE})
+        try:
+            status = p.wait(timeout, ctx.on_wait)
+        except process.Timeout as e:
+            raise Failed(f"{e}\n{tail(p)}") from e
+        lines = [json.loads(line) for line in report]
+    if status != 0 or [line["case"] for line in lines] != names:
+        raise Failed(f"the driver ended with status {status} after {len(lines)} of {len(names)} "
+                     f"cases\n{tail(p)}")
+    return lines, tail(p)
+
+
+def tail(p):
+    return "\n".join(p.output().splitlines()[-40:])
+
+
+def sent(line):
+    return sum(engine.get("io_tx_packets", 0) for engine in line["engines"])
+
+
+def complaint(line, word, packets_min):
+    """What is wrong with the report on a case whose cell has `word`; None if nothing is."""
+    says = f"{line['result']} {line['reason']}".strip()
+    if any(line["children"]):
+        return f"{says}, but children ended with {line['children']}"
+    if word != "pass":
+        if line["result"] != "skipped" or not re.search(REASONS[word], line["reason"]):
+            return f"{says}; expected: skipped ({word})"
+        return None
+    if line["result"] != "ok":
+        return f"{says}"
+    if sent(line) < packets_min:
+        return f"ok, but {sent(line)} packets were sent, not {packets_min}"
+    return None
+
+
+def nothing(_, __):
+    return None
+
+
+def run_column(ctx, column, *args, timeout, packets_min, more=nothing):
+    """The cases of a column that are to be run; more(case, line) is asked of what passes."""
+    cases = {case.name: case for case in read_table() if getattr(case, column) not in NOT_RUN}
+    with huge_pages():
+        lines, output = drive(ctx, list(cases), *args, timeout=timeout)
+    without = [line for line in lines if re.search(NO_HUGE, line["reason"])]
+    lines = [line for line in lines if line not in without]
+    wrong = []
+    for line in lines:
+        case = cases[line["case"]]
+        word = getattr(case, column)
+        found = complaint(line, word, packets_min(case))
+        if not found and word == "pass":
+            found = more(case, line)
+        if found:
+            wrong.append(f"{case.name}: {found}\n  after {line['seconds']} s, counters "
+                         f"{json.dumps(line['engines'])}")
+    if wrong:
+        raise Failed("\n".join(wrong) + f"\n{output}")
+    passed = sum(line["result"] == "ok" for line in lines)
+    note = f"{passed} cases passed, {sum(map(sent, lines))} packets"
+    return f"{note}; no huge pages here for {len(without)}" if without else note
+
+
+def run_plain(ctx, address):
+    gid = pair.gid_index(ctx.topology.a, ctx.topology.device, address)
+    return run_column(ctx, "plain", "--gid", gid, timeout=300,
+                      packets_min=lambda case: case.packets)
 
 
 @row("conform/ipv4", ("pair", 9000))
 def ipv4(ctx):
-    return run_suite(ctx, pair.gid_index(ctx.topology.a, ctx.topology.device, ctx.topology.ipv4))
+    return run_plain(ctx, ctx.topology.ipv4)
 
 
 @row("conform/ipv6", ("pair", 9000))
 def ipv6(ctx):
-    return run_suite(ctx, pair.gid_index(ctx.topology.a, ctx.topology.device, ctx.topology.ipv6))
+    return run_plain(ctx, ctx.topology.ipv6)
+
+
+@row("conform/large", ("pair", 9000))
+def large(ctx):
+    return run_column(ctx, "large", "--gid", 0, "--large", timeout=300,
+                      packets_min=lambda case: LARGE_FACTOR * case.packets)
+
+
+@row("conform/namespaces", ("pair", 9000))
+def namespaces(ctx):
+    def both(_, line):
+        if len(line["engines"]) == 2 and all("io_tx_packets" in engine or "io_rx_packets" in engine
+                                             for engine in line["engines"]):
+            return None
+        return f"ok, but not between two engines: {line['engines']}"
+    return run_column(ctx, "namespaces", "--gid", 0, "--other-netns",
+                      f"/proc/{ctx.topology.b.held.pid}/ns/net", timeout=300,
+                      packets_min=lambda case: case.packets, more=both)
+
+
+@row("conform/loss", ("pair", 9000))
+def loss(ctx):
+    def lost(_, line):
+        if any("io_impair_dropped" in engine for engine in line["engines"]):
+            return None
+        return "ok, but nothing was lost"
+    return run_column(ctx, "loss", "--gid", 0, "--impair", "drop=1%",
+                      *(() if ctx.scale == SHORT else ("--large",)), timeout=900,
+                      packets_min=lambda case: 1, more=lost)

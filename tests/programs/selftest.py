@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import perftest, process  # noqa: E402
 from harness.report import Failed  # noqa: E402
 
+import conform  # noqa: E402
 import icrc_check  # noqa: E402
 import run  # noqa: E402
 
@@ -105,6 +106,36 @@ class Children(unittest.TestCase):
             except OSError:
                 return True
         process.wait_until(is_gone, 5, "the child to go")
+
+
+class Conform(unittest.TestCase):
+    OK = {"result": "ok", "reason": "", "children": [], "engines": [{"io_tx_packets": 40}]}
+
+    def test_table(self):
+        cases = conform.read_table()
+        self.assertEqual(len(cases), 170)
+        self.assertEqual(len({case.name for case in cases}), 170)
+        words = {"pass", *conform.REASONS, *conform.NOT_RUN}
+        for case in cases:
+            self.assertLessEqual({case.plain, case.large, case.namespaces, case.loss}, words)
+            # what sends is repeated, or has a word that says why not
+            self.assertEqual(case.packets > 0, case.namespaces == "pass", case.name)
+
+    def test_a_pass(self):
+        self.assertIsNone(conform.complaint(self.OK, "pass", 40))
+
+    def test_hollow_passes(self):
+        self.assertIn("40 packets", conform.complaint(self.OK, "pass", 41))
+        self.assertIn("children", conform.complaint(self.OK | {"children": [0, -11]}, "pass", 0))
+
+    def test_other_results(self):
+        skip = self.OK | {"result": "skipped", "reason": "Create QP type 8 is not supported"}
+        self.assertIsNone(conform.complaint(skip, "raw", 0))
+        self.assertIn("QP type 8", conform.complaint(skip, "dmabuf", 0))
+        self.assertIn("QP type 8", conform.complaint(skip, "pass", 0))
+        self.assertIn("expected: skipped", conform.complaint(self.OK, "raw", 0))
+        bad = self.OK | {"result": "failed", "reason": "Retry exceeded"}
+        self.assertIn("Retry exceeded", conform.complaint(bad, "pass", 0))
 
 
 class Rows(unittest.TestCase):
