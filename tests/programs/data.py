@@ -34,9 +34,22 @@ for _name, _where in (("lo", "lo"), ("veth-1500", ("pair", 1500)), ("veth-9000",
     for _ipv6 in (False, True):
         @row(f"verbs-check/{_name}/{'ipv6' if _ipv6 else 'ipv4'}", _where)
         def seeds(ctx, ipv6=_ipv6):
-            count = ctx.pick(300, 2000, 10000)
+            count = ctx.pick(200, 2000, 10000)
             verbs_check(ctx, count, ipv6=ipv6)
             return f"{count} seeds"
+
+    for _transport in ("rc", "uc", "ud", "xrc"):
+        @row(f"verbs-check/{_name}/{_transport}", _where)
+        def transport(ctx, name=_transport):
+            count = ctx.pick(40, 1000, 5000)
+            verbs_check(ctx, count, "--transport", name)
+            return f"{count} seeds"
+
+    @row(f"verbs-check/{_name}/errors", _where)
+    def errors(ctx):
+        count = ctx.pick(60, 500, 2000)
+        verbs_check(ctx, count, "--transport", "rc", "--faults", 1)
+        return f"{count} seeds"
 
     @row(f"verbs-check/{_name}/events", _where)
     def events(ctx):

@@ -7,21 +7,21 @@ from data import verbs_check
 from rows import FULL, row
 
 KINDS = {
-    "drop": "drop=1%",
-    "dup": "dup=1%",
-    "reorder": "reorder=1%",
-    "all": "drop=1%,dup=1%,reorder=1%",
+    "drop": ("drop=1%", "loss"),
+    "dup": ("dup=1%", "dup"),
+    "reorder": ("reorder=1%", "reorder"),
+    "all": ("drop=1%,dup=1%,reorder=1%", "loss,dup,reorder"),
 }
 
 
-def add_rows(kind, impairment, mtu):
+def add_rows(kind, impairment, link, mtu):
     env = {"UROCE_IMPAIR": f"seed=1,{impairment}"}
     least = 0 if mtu == 9000 else FULL
 
     @row(f"faults/{kind}/verbs-check/veth-{mtu}", ("pair", mtu), least)
     def check(ctx):
         count = ctx.pick(50, 500, 2000)
-        verbs_check(ctx, count, env=env, timeout=120 + 3 * count)
+        verbs_check(ctx, count, "--link", link, env=env, timeout=120 + 3 * count)
         return f"{count} seeds"
 
     @row(f"faults/{kind}/write_bw/veth-{mtu}", ("pair", mtu), least)
@@ -32,6 +32,6 @@ def add_rows(kind, impairment, mtu):
         return f"{rows[0].average:.0f} MiB/s"
 
 
-for _kind, _impairment in KINDS.items():
+for _kind, (_impairment, _link) in KINDS.items():
     for _mtu in (9000, 1500):
-        add_rows(_kind, _impairment, _mtu)
+        add_rows(_kind, _impairment, _link, _mtu)

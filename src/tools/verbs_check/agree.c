@@ -9,7 +9,7 @@
 #include <endian.h>
 #include <string.h>
 
-enum { VERSION = 1, DEPTH_WANTED = 64, DEPTH_NEEDED = 32, RD_ATOMIC_WANTED = 16 };
+enum { VERSION = 2, DEPTH_WANTED = 64, DEPTH_NEEDED = 32, RD_ATOMIC_WANTED = 16 };
 
 enum word {
 	WORD_VERSION,
@@ -23,7 +23,14 @@ enum word {
 	WORD_MTU,
 	WORD_FAULT_EVERY,
 	WORD_EVENTS,
-	WORD_LOSSY,
+	WORD_LINKS,
+	WORD_TRANSPORTS,
+	WORD_FEATURES,
+	WORD_HAS_TRANSPORTS,
+	WORD_HAS_FEATURES,
+	WORD_ATOMIC_WRITE,
+	WORD_DM_MAX,
+	WORD_SRQ_SGE_MAX,
 	WORD_SGE_MAX,
 	WORD_SGE_READ_MAX,
 	WORD_INLINE_MAX,
@@ -66,7 +73,13 @@ static const struct {
 	{WORD_MTU, 0, IBV_MTU_4096},
 	{WORD_FAULT_EVERY, 0, VC_OPTION_FAULTS_MAX},
 	{WORD_EVENTS, 0, 1},
-	{WORD_LOSSY, 0, 1},
+	{WORD_LINKS, 0, (1u << VC_LINK_COUNT) - 1},
+	{WORD_TRANSPORTS, 1, (1u << VC_TRANSPORT_COUNT) - 1},
+	{WORD_FEATURES, 0, (1u << VC_FEATURE_COUNT) - 1},
+	{WORD_HAS_TRANSPORTS, 1, (1u << VC_TRANSPORT_COUNT) - 1},
+	{WORD_HAS_FEATURES, 0, (1u << VC_FEATURE_COUNT) - 1},
+	{WORD_ATOMIC_WRITE, 0, 1},
+	{WORD_SRQ_SGE_MAX, 1, VC_SGE_MAX},
 	{WORD_SGE_MAX, 1, VC_SGE_MAX},
 	{WORD_SGE_READ_MAX, 1, VC_SGE_MAX},
 	{WORD_INLINE_MAX, 0, UINT32_MAX},
@@ -107,6 +120,11 @@ static void describe_device(const struct vc_device *device, uint64_t *words)
 		RD_ATOMIC_WANTED);
 	words[WORD_WINDOWS] = (attr->device_cap_flags & windows) != 0 && attr->max_mw != 0;
 	words[WORD_ATOMICS] = attr->atomic_cap != IBV_ATOMIC_NONE;
+	words[WORD_HAS_TRANSPORTS] = device->transports;
+	words[WORD_HAS_FEATURES] = device->features;
+	words[WORD_ATOMIC_WRITE] = device->atomic_write;
+	words[WORD_DM_MAX] = device->dm_max;
+	words[WORD_SRQ_SGE_MAX] = min_of(at_least_one(attr->max_srq_sge), VC_SGE_MAX);
 	words[WORD_ACTIVE_MTU] = device->port_attr.active_mtu;
 	words[WORD_MESSAGE_MAX] = device->port_attr.max_msg_sz;
 	words[WORD_LID] = device->port_attr.lid;
@@ -127,7 +145,9 @@ static void describe_wishes(const struct vc_options *options, uint32_t side, uin
 	words[WORD_MTU] = options->mtu;
 	words[WORD_FAULT_EVERY] = options->fault_every;
 	words[WORD_EVENTS] = options->events;
-	words[WORD_LOSSY] = options->lossy;
+	words[WORD_LINKS] = options->links;
+	words[WORD_TRANSPORTS] = options->transports;
+	words[WORD_FEATURES] = options->features;
 	words[WORD_OWN_QUIRKS] = options->own_quirks;
 	words[WORD_PEER_QUIRKS] = options->peer_quirks;
 }
@@ -142,7 +162,9 @@ static void take_wishes(struct vc_options *options, const uint64_t *client, cons
 	options->op_mask = (uint32_t)client[WORD_OP_MASK];
 	options->mtu = (uint32_t)client[WORD_MTU];
 	options->fault_every = (uint32_t)client[WORD_FAULT_EVERY];
-	options->lossy = client[WORD_LOSSY] || server[WORD_LOSSY];
+	options->links = (uint32_t)(client[WORD_LINKS] | server[WORD_LINKS]);
+	options->transports = (uint32_t)client[WORD_TRANSPORTS];
+	options->features = (uint32_t)client[WORD_FEATURES];
 	options->events = client[WORD_EVENTS] || server[WORD_EVENTS];
 }
 
@@ -204,10 +226,21 @@ enum vc_verdict vc_agree(struct vc_options *options, const struct vc_device *dev
 		.windows = least[WORD_WINDOWS],
 		.atomics = least[WORD_ATOMICS],
 		.events = options->events,
-		.lossy = options->lossy,
+		.links = options->links,
+		.lossy = vc_mask_has(options->links, VC_LINK_LOSS),
+		.transports = (uint32_t)(options->transports & mine[WORD_HAS_TRANSPORTS] &
+					 theirs[WORD_HAS_TRANSPORTS]),
+		.features = (uint32_t)(options->features & mine[WORD_HAS_FEATURES] &
+				       theirs[WORD_HAS_FEATURES]),
+		.atomic_write = least[WORD_ATOMIC_WRITE],
+		.dm_max = least[WORD_DM_MAX],
+		.srq_sge_max = (uint32_t)least[WORD_SRQ_SGE_MAX],
 		.quirks[0] = (uint32_t)(words[0][WORD_OWN_QUIRKS] | words[1][WORD_PEER_QUIRKS]),
 		.quirks[1] = (uint32_t)(words[1][WORD_OWN_QUIRKS] | words[0][WORD_PEER_QUIRKS]),
 	};
+	if (!out_limits->transports)
+		return vc_report_unusable(report,
+					  "a device offers none of the transports asked for");
 	options->own_quirks = out_limits->quirks[side];
 	options->peer_quirks = out_limits->quirks[!side];
 	gid[0] = htobe64(theirs[WORD_GID_HIGH]);

@@ -22,12 +22,16 @@ static const struct vc_options usual = {
 	.qp_max = 4,
 	.op_mask = (1u << VC_OP_COUNT) - 1,
 	.fault_every = 8,
+	.transports = 1u << VC_TRANSPORT_RC | 1u << VC_TRANSPORT_UD,
+	.features = (1u << VC_FEATURE_COUNT) - 1,
 };
 
 static enum vc_verdict agree(struct vc_options options, uint32_t side, int fd,
 			     struct vc_limits *out_limits)
 {
 	struct vc_device device = {
+		.transports = 1u << VC_TRANSPORT_RC | 1u << VC_TRANSPORT_UC,
+		.features = 1u << VC_FEATURE_WR,
 		.attr = {.max_sge = 16, .max_qp_wr = 64, .max_cqe = 4096, .max_qp_rd_atom = 16},
 		.port_attr = {.active_mtu = IBV_MTU_1024, .max_msg_sz = 1u << 31},
 	};
@@ -73,6 +77,8 @@ static void agree__client_decides(void **state)
 	assert_int_equal(limits.qp_max, VC_QP_MAX);
 	assert_int_equal(limits.ops, 7);
 	assert_int_equal(limits.mtu_max, IBV_MTU_1024);
+	assert_int_equal(limits.transports, 1u << VC_TRANSPORT_RC);
+	assert_int_equal(limits.features, 1u << VC_FEATURE_WR);
 }
 
 static void agree__refuses_too_much(void **state)
@@ -85,6 +91,15 @@ static void agree__refuses_too_much(void **state)
 	assert_int_equal(serve(client, &limits), VC_UNUSABLE);
 	client = usual;
 	client.op_mask = 0;
+	assert_int_equal(serve(client, &limits), VC_UNUSABLE);
+	client = usual;
+	client.transports = 1u << VC_TRANSPORT_COUNT;
+	assert_int_equal(serve(client, &limits), VC_UNUSABLE);
+	client = usual;
+	client.transports = 1u << VC_TRANSPORT_UD; /* that the device has not */
+	assert_int_equal(serve(client, &limits), VC_UNUSABLE);
+	client = usual;
+	client.features = 1u << VC_FEATURE_COUNT;
 	assert_int_equal(serve(client, &limits), VC_UNUSABLE);
 	client = usual;
 	client.ops = 0;

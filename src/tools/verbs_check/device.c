@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds and opens the device, chooses a GID, and asks by trial how much can be sent inline, for no
- * attribute tells. Each refusal says what was looked for and where. Called once per side.
+ * Finds and opens the device and chooses a GID. Each refusal says what was looked for and where.
+ * Called once per side.
  */
 #include "tools/verbs_check/device.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,44 +76,6 @@ static int choose_gid_index(const struct vc_device *device)
 	return best;
 }
 
-static bool takes_inline(struct vc_device *device, struct ibv_cq *cq, uint32_t bytes)
-{
-	struct ibv_qp_init_attr attr = {
-		.send_cq = cq,
-		.recv_cq = cq,
-		.qp_type = IBV_QPT_RC,
-		.cap = {.max_send_wr = 1,
-			.max_recv_wr = 1,
-			.max_send_sge = 1,
-			.max_recv_sge = 1,
-			.max_inline_data = bytes},
-	};
-	struct ibv_qp *qp = ibv_create_qp(device->pds[0], &attr);
-
-	if (!qp)
-		return false;
-	(void)ibv_destroy_qp(qp);
-	return attr.cap.max_inline_data >= bytes;
-}
-
-static enum vc_verdict probe_inline(struct vc_device *device, struct vc_report *report)
-{
-	static const uint32_t sizes[] = {512, 400, 256, 128, 64, 32};
-	struct ibv_cq *cq = ibv_create_cq(device->context, 4, NULL, NULL, 0);
-
-	if (!cq)
-		return vc_report_unusable(report, "ibv_create_cq: %s", strerror(errno));
-	if (!takes_inline(device, cq, 0)) {
-		(void)ibv_destroy_cq(cq);
-		return vc_report_unusable(report, "no RC QP can be created: %s", strerror(errno));
-	}
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && !device->inline_max; i++)
-		if (takes_inline(device, cq, sizes[i]))
-			device->inline_max = sizes[i];
-	(void)ibv_destroy_cq(cq);
-	return VC_RIGHT;
-}
-
 enum vc_verdict vc_device_open(struct vc_device *device, const struct vc_options *options,
 			       struct vc_report *report)
 {
@@ -147,11 +110,16 @@ enum vc_verdict vc_device_open(struct vc_device *device, const struct vc_options
 		if (!device->pds[i])
 			return vc_report_unusable(report, "ibv_alloc_pd: %s", strerror(errno));
 	}
-	return probe_inline(device, report);
+	/* Events are looked for in passing, never waited for here. */
+	if (fcntl(device->context->async_fd, F_SETFL, O_NONBLOCK))
+		return vc_report_unusable(report, "async_fd: %s", strerror(errno));
+	return vc_device_probe(device, report);
 }
 
 void vc_device_close(struct vc_device *device)
 {
+	if (device->xrcd)
+		(void)ibv_close_xrcd(device->xrcd);
 	for (int i = 0; i < 2; i++)
 		if (device->pds[i])
 			(void)ibv_dealloc_pd(device->pds[i]);

@@ -27,6 +27,10 @@ enum vc_fate {
 	X(OTHER_PD, "region of another protection domain", REM_ACCESS_ERR, SUCCESS, ERROR)     \
 	X(DEREGISTERED, "deregistered region", REM_ACCESS_ERR, SUCCESS, ERROR)                 \
 	X(INVALIDATED, "invalidated memory window", REM_ACCESS_ERR, SUCCESS, ERROR)            \
+	X(WINDOW_LOCAL_INV, "window invalidated by its owner", REM_ACCESS_ERR, SUCCESS, ERROR) \
+	X(WINDOW_FREED, "freed memory window", REM_ACCESS_ERR, SUCCESS, ERROR)                 \
+	X(WINDOW_REBOUND, "old key of a window bound anew", REM_ACCESS_ERR, SUCCESS, ERROR)    \
+	X(WINDOW_UNBOUND, "window bound to nothing", REM_ACCESS_ERR, SUCCESS, ERROR)           \
 	X(QP_ACCESS, "QP without the remote access flag", REM_INV_REQ_ERR, SUCCESS, ERROR)     \
 	X(MISALIGNED, "misaligned atomic", REM_INV_REQ_ERR, SUCCESS, ERROR)                    \
 	X(SHORT_RECEIVE, "receive too small", REM_INV_REQ_ERR, LOC_LEN_ERR, ERROR)             \
@@ -48,6 +52,14 @@ enum { VC_FAULT_COUNT = VC_FAULT_LOCAL_ERR + 1 };
 
 /* Known deviations of a device, as a set of bits; 0 is a device that does as it should. */
 #define VC_QUIRK_RXE 1u
+
+/* A memory window's key that opens nothing any more. */
+static inline bool vc_fault_is_window(enum vc_fault fault)
+{
+	return fault == VC_FAULT_INVALIDATED || fault == VC_FAULT_WINDOW_LOCAL_INV ||
+	       fault == VC_FAULT_WINDOW_FREED || fault == VC_FAULT_WINDOW_REBOUND ||
+	       fault == VC_FAULT_WINDOW_UNBOUND;
+}
 
 const char *vc_fault_str(enum vc_fault fault);
 enum ibv_wc_status vc_fault_requester_status(enum vc_fault fault);

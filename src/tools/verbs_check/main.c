@@ -31,7 +31,7 @@ static void *run_side(void *argument)
 static void print(const struct vc_report *report, const char *name, bool client,
 		  const struct vc_options *options)
 {
-	char replay[400];
+	char replay[800];
 
 	vc_options_replay(options, client, report->seed, replay, sizeof(replay));
 	vc_report_print(report, name, replay, options->json, options->verbose);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Filling and comparing. The image is built in the order in which one QP's requests are executed,
- * so that an overwritten target ends with the later payload. Requests that are not executed leave
- * no trace in the image; targets that a failed request may have touched are taken over as they are.
+ * Filling memory before a seed, and comparing what a completion promises. The image of the end is
+ * made in image.c.
  */
 #include "tools/verbs_check/memory.h"
 
@@ -70,47 +69,82 @@ static enum vc_verdict reserve(struct vc_memory *memory, uint64_t bytes, struct 
 	return VC_RIGHT;
 }
 
-static uint64_t offset_of(const struct vc_program *program, uint32_t side,
-			  const struct vc_piece *piece)
-{
-	return program->sides[side].mrs[piece->mr].base + piece->offset;
-}
-
 uint8_t *vc_memory_at(const struct vc_memory *memory, const struct vc_program *program,
 		      uint32_t side, const struct vc_piece *piece)
 {
-	return memory->bytes + offset_of(program, side, piece);
+	return memory->bytes + vc_memory_offset(program, side, piece);
 }
 
-static void fill_piece(uint8_t *base, const struct vc_program *program, uint32_t side,
-		       const struct vc_piece *piece, const struct vc_request *request)
+void vc_memory_fill_piece(uint8_t *base, const struct vc_program *program, uint32_t side,
+			  const struct vc_piece *piece, const struct vc_request *request)
 {
-	vc_pattern_fill(base + offset_of(program, side, piece), piece->length, request->payload_key,
-			request->payload_offset);
+	vc_pattern_fill(base + vc_memory_offset(program, side, piece), piece->length,
+			request->payload_key, request->payload_offset);
 }
 
-/* The first `request->length` bytes of a scatter/gather list. */
-static void fill_list(uint8_t *base, const struct vc_program *program, uint32_t side,
-		      uint32_t piece_first, uint32_t piece_count, const struct vc_request *request)
+/* The payload's place in piece `index` of a list, behind `skip` bytes that are not of it; advances
+ * both. False when the piece holds nothing of it. */
+static bool find_part(const struct vc_piece *piece, const struct vc_request *request,
+		      uint32_t *skip, uint32_t done, struct vc_piece *out_part)
 {
+	uint32_t before = *skip < piece->length ? *skip : piece->length;
+	uint32_t part = piece->length - before;
+
+	*skip -= before;
+	if (part > request->length - done)
+		part = request->length - done;
+	*out_part = *piece;
+	out_part->offset += before;
+	out_part->length = part;
+	return part > 0;
+}
+
+void vc_memory_fill_list(uint8_t *base, const struct vc_program *program, uint32_t side,
+			 const struct vc_list *list, const struct vc_request *request)
+{
+	uint32_t skip = list->skip;
 	uint32_t done = 0;
 
-	for (uint32_t i = 0; i < piece_count && done < request->length; i++) {
-		const struct vc_piece *piece = &program->sides[side].pieces[piece_first + i];
-		uint32_t part = request->length - done;
+	for (uint32_t i = 0; i < list->count && done < request->length; i++) {
+		struct vc_piece part;
 
-		if (part > piece->length)
-			part = piece->length;
-		vc_pattern_fill(base + offset_of(program, side, piece), part, request->payload_key,
-				request->payload_offset + done);
-		done += part;
+		if (!find_part(&program->sides[side].pieces[list->first + i], request, &skip, done,
+			       &part))
+			continue;
+		vc_pattern_fill(base + vc_memory_offset(program, side, &part), part.length,
+				request->payload_key, request->payload_offset + done);
+		done += part.length;
 	}
 }
 
-static void put_u64(uint8_t *base, const struct vc_program *program, uint32_t side,
-		    const struct vc_piece *piece, uint64_t value)
+bool vc_memory_check_list(const struct vc_memory *memory, const struct vc_program *program,
+			  uint32_t side, const struct vc_list *list,
+			  const struct vc_request *request, struct vc_mismatch *out_mismatch)
 {
-	memcpy(base + offset_of(program, side, piece), &value, sizeof(value));
+	uint32_t skip = list->skip;
+	uint32_t done = 0;
+
+	for (uint32_t i = 0; i < list->count && done < request->length; i++) {
+		struct vc_piece part;
+
+		if (!find_part(&program->sides[side].pieces[list->first + i], request, &skip, done,
+			       &part))
+			continue;
+		if (!vc_pattern_check(vc_memory_at(memory, program, side, &part), part.length,
+				      request->payload_key, request->payload_offset + done,
+				      out_mismatch)) {
+			out_mismatch->offset += done;
+			return false;
+		}
+		done += part.length;
+	}
+	return true;
+}
+
+void vc_memory_put_u64(uint8_t *base, const struct vc_program *program, uint32_t side,
+		       const struct vc_piece *piece, uint64_t value)
+{
+	memcpy(base + vc_memory_offset(program, side, piece), &value, sizeof(value));
 }
 
 /* Own requests' sources go to `bytes` only when inline, for they are overwritten once posted. */
@@ -129,8 +163,10 @@ static void fill_sources(struct vc_memory *memory, const struct vc_program *prog
 			    (request->flags & VC_FORWARD) ||
 			    !(request->flags & VC_INLINE) == inline_ones)
 				continue;
-			fill_list(base, program, side, request->piece_first, request->piece_count,
-				  request);
+			vc_memory_fill_list(
+				base, program, side,
+				&(struct vc_list){request->piece_first, request->piece_count, 0},
+				request);
 		}
 	}
 }
@@ -147,7 +183,8 @@ static void fill_read_sources(struct vc_memory *memory, const struct vc_program 
 
 			if (request->op == VC_OP_READ && request->status == IBV_WC_SUCCESS &&
 			    !(request->flags & VC_READ_BACK))
-				fill_piece(memory->image, program, side, &request->remote, request);
+				vc_memory_fill_piece(memory->image, program, side, &request->remote,
+						     request);
 		}
 	}
 }
@@ -164,7 +201,8 @@ enum vc_verdict vc_memory_prepare(struct vc_memory *memory, const struct vc_prog
 	fill_sources(memory, program, s, false);
 	fill_read_sources(memory, program, s);
 	for (uint32_t c = 0; c < side->cell_count; c++)
-		put_u64(memory->image, program, s, &side->cells[c].at, side->cells[c].initial);
+		vc_memory_put_u64(memory->image, program, s, &side->cells[c].at,
+				  side->cells[c].initial);
 	memcpy(memory->bytes, memory->image, side->memory_bytes);
 	fill_sources(memory, program, s, true);
 	return VC_RIGHT;
@@ -176,7 +214,7 @@ void vc_memory_scribble(struct vc_memory *memory, const struct vc_program *progr
 	for (uint32_t i = 0; i < request->piece_count; i++) {
 		const struct vc_piece *piece =
 			&program->sides[side].pieces[request->piece_first + i];
-		uint64_t offset = offset_of(program, side, piece);
+		uint64_t offset = vc_memory_offset(program, side, piece);
 
 		memcpy(memory->bytes + offset, memory->image + offset, piece->length);
 	}
@@ -201,22 +239,12 @@ static enum vc_verdict check_list(const struct vc_memory *memory, const struct v
 				  struct vc_report *report)
 {
 	const struct vc_request *request = &program->sides[side].lanes[qp].requests[index];
+	struct vc_list list = {piece_first, piece_count, 0};
 	struct vc_mismatch mismatch;
-	uint32_t done = 0;
 
-	for (uint32_t i = 0; i < piece_count && done < request->length; i++) {
-		const struct vc_piece *piece = &program->sides[owner].pieces[piece_first + i];
-		uint32_t part = request->length - done;
-
-		if (part > piece->length)
-			part = piece->length;
-		if (!vc_pattern_check(vc_memory_at(memory, program, owner, piece), part,
-				      request->payload_key, request->payload_offset + done,
-				      &mismatch))
-			return report_mismatch(program, side, qp, index, done, &mismatch, report);
-		done += part;
-	}
-	return VC_RIGHT;
+	if (vc_memory_check_list(memory, program, owner, &list, request, &mismatch))
+		return VC_RIGHT;
+	return report_mismatch(program, side, qp, index, 0, &mismatch, report);
 }
 
 enum vc_verdict vc_memory_check_fetched(const struct vc_memory *memory,
@@ -260,149 +288,4 @@ enum vc_verdict vc_memory_check_arrived(const struct vc_memory *memory,
 			     request->payload_key, request->payload_offset, &mismatch))
 		return VC_RIGHT;
 	return report_mismatch(program, !side, qp, index, 0, &mismatch, report);
-}
-
-/* Takes over what is there, where no byte is promised. */
-static void accept_piece(struct vc_memory *memory, const struct vc_program *program, uint32_t side,
-			 const struct vc_piece *piece)
-{
-	uint64_t offset = offset_of(program, side, piece);
-
-	memcpy(memory->image + offset, memory->bytes + offset, piece->length);
-}
-
-static void accept_list(struct vc_memory *memory, const struct vc_program *program, uint32_t side,
-			uint32_t piece_first, uint32_t piece_count)
-{
-	for (uint32_t i = 0; i < piece_count; i++)
-		accept_piece(memory, program, side, &program->sides[side].pieces[piece_first + i]);
-}
-
-static void expect_fetched(struct vc_memory *memory, const struct vc_program *program,
-			   uint32_t side, const struct vc_request *request)
-{
-	const struct vc_piece *piece = &program->sides[side].pieces[request->piece_first];
-
-	if (request->op == VC_OP_READ && (request->flags & VC_UNDEFINED))
-		accept_list(memory, program, side, request->piece_first, request->piece_count);
-	if (request->status != IBV_WC_SUCCESS)
-		return;
-	if (request->op == VC_OP_READ)
-		fill_list(memory->image, program, side, request->piece_first, request->piece_count,
-			  request);
-	else if (request->flags & VC_SHARED)
-		accept_piece(memory, program, side, piece);
-	else if (vc_op_is_atomic(request->op))
-		put_u64(memory->image, program, side, piece, request->original);
-}
-
-static void expect_arrived(struct vc_memory *memory, const struct vc_program *program,
-			   uint32_t side, uint32_t qp, const struct vc_request *request)
-{
-	const struct vc_receive *receive;
-
-	if (vc_op_is_write(request->op) && (request->flags & VC_UNDEFINED))
-		accept_piece(memory, program, side, &request->remote);
-	if (request->status != IBV_WC_SUCCESS)
-		return;
-	if (vc_op_is_write(request->op))
-		fill_piece(memory->image, program, side, &request->remote, request);
-	if (!vc_op_is_send(request->op))
-		return;
-	receive = &program->sides[side].lanes[qp].receives[request->receive];
-	fill_list(memory->image, program, side, receive->piece_first, receive->piece_count,
-		  request);
-}
-
-static void expect_lane(struct vc_memory *memory, const struct vc_program *program, uint32_t side,
-			uint32_t qp)
-{
-	const struct vc_lane *lane = &program->sides[side].lanes[qp];
-	const struct vc_lane *peer = &program->sides[!side].lanes[qp];
-
-	for (uint32_t i = 0; i < lane->request_count; i++)
-		expect_fetched(memory, program, side, &lane->requests[i]);
-	for (uint32_t i = 0; i < peer->request_count; i++)
-		expect_arrived(memory, program, side, qp, &peer->requests[i]);
-	for (uint32_t i = 0; i < lane->receive_count; i++)
-		if (lane->receives[i].flags & VC_UNDEFINED)
-			accept_list(memory, program, side, lane->receives[i].piece_first,
-				    lane->receives[i].piece_count);
-}
-
-static bool covers(const struct vc_program *program, uint32_t side, const struct vc_piece *piece,
-		   uint64_t offset)
-{
-	return offset - offset_of(program, side, piece) < piece->length;
-}
-
-static bool list_covers(const struct vc_program *program, uint32_t side, uint32_t piece_first,
-			uint32_t piece_count, uint64_t offset)
-{
-	for (uint32_t i = 0; i < piece_count; i++)
-		if (covers(program, side, &program->sides[side].pieces[piece_first + i], offset))
-			return true;
-	return false;
-}
-
-/* Whose memory a byte is, for the report: a request's, a receive's, a cell, or nobody's. */
-static void describe_owner(const struct vc_program *program, uint32_t s, uint64_t offset,
-			   char *text, size_t size)
-{
-	const struct vc_side *side = &program->sides[s];
-	char request[128];
-
-	for (uint32_t q = 0; q < program->qp_count; q++) {
-		const struct vc_lane *lane = &side->lanes[q];
-		const struct vc_lane *peer = &program->sides[!s].lanes[q];
-
-		for (uint32_t i = 0; i < lane->receive_count; i++) {
-			if (!list_covers(program, s, lane->receives[i].piece_first,
-					 lane->receives[i].piece_count, offset))
-				continue;
-			(void)snprintf(text, size, "in receive %u of qp %u", i, q);
-			return;
-		}
-		for (uint32_t i = peer->request_count; i-- > 0;) {
-			if (vc_op_is_send(peer->requests[i].op) ||
-			    !covers(program, s, &peer->requests[i].remote, offset))
-				continue;
-			(void)snprintf(
-				text, size, "in the target of %s",
-				vc_request_describe(program, !s, q, i, request, sizeof(request)));
-			return;
-		}
-		for (uint32_t i = 0; i < lane->request_count; i++) {
-			if (!list_covers(program, s, lane->requests[i].piece_first,
-					 lane->requests[i].piece_count, offset))
-				continue;
-			(void)snprintf(
-				text, size, "in local memory of %s",
-				vc_request_describe(program, s, q, i, request, sizeof(request)));
-			return;
-		}
-	}
-	(void)snprintf(text, size, "in memory that belongs to no request");
-}
-
-enum vc_verdict vc_memory_check_all(struct vc_memory *memory, const struct vc_program *program,
-				    uint32_t side, struct vc_report *report)
-{
-	uint64_t count = program->sides[side].memory_bytes;
-	const struct vc_side *mine = &program->sides[side];
-	char owner[200];
-	uint64_t at = 0;
-
-	for (uint32_t q = 0; q < program->qp_count; q++)
-		expect_lane(memory, program, side, q);
-	for (uint32_t c = 0; c < mine->cell_count; c++)
-		put_u64(memory->image, program, side, &mine->cells[c].at, mine->cells[c].value);
-	if (memcmp(memory->bytes, memory->image, count) == 0)
-		return VC_RIGHT;
-	while (memory->bytes[at] == memory->image[at])
-		at++;
-	describe_owner(program, side, at, owner, sizeof(owner));
-	return vc_report_wrong(report,
-			       "%s memory, byte %" PRIu64 " (%s): expected 0x%02x, found 0x%02x",
-			       vc_side_str(side), at, owner, memory->image[at], memory->bytes[at]);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "tools/verbs_check/memory.h"
+#include "tools/verbs_check/open_program.h"
 
 enum { SEEDS = 60, FLIPS = 40 };
 
@@ -32,6 +33,8 @@ static const struct vc_limits limits = {
 	.rd_atomic_max = 16,
 	.windows = true,
 	.atomics = true,
+	.atomic_write = true,
+	.transports = 1u << VC_TRANSPORT_RC,
 };
 
 static uint8_t *gather(struct vc_memory *memories, const struct vc_program *program, uint32_t side,
@@ -52,6 +55,9 @@ static uint8_t *gather(struct vc_memory *memories, const struct vc_program *prog
 	assert_int_equal(done, request->length);
 	return bytes;
 }
+
+/* Which message took which receive: the next free one of the pool that it goes to. */
+static struct vc_arrivals arrivals[VC_SIDES];
 
 static void scatter(struct vc_memory *memories, const struct vc_program *program, uint32_t side,
 		    uint32_t first, uint32_t count, const uint8_t *bytes, uint32_t length)
@@ -82,6 +88,39 @@ static void execute_atomic(struct vc_memory *memories, const struct vc_program *
 		(const uint8_t *)&value, sizeof(value));
 }
 
+static void receive_open(struct vc_memory *memories, const struct vc_program *program,
+			 uint32_t side, uint32_t qp, const struct vc_request *request,
+			 const uint8_t *bytes)
+{
+	const struct vc_side *peer = &program->sides[!side];
+	bool is_ud = program->transport == VC_TRANSPORT_UD;
+	uint32_t pool = program->transport == VC_TRANSPORT_XRC
+				? request->to
+				: peer->lanes[is_ud ? request->to : qp].pool;
+	const struct vc_lane *lane = &peer->lanes[pool];
+	struct vc_taken *taken = arrivals[!side].taken[pool];
+	uint8_t *whole = calloc(1, request->length + VC_GRH_BYTES);
+	uint32_t head = is_ud ? VC_GRH_BYTES : 0;
+	uint32_t index = 0;
+
+	assert_non_null(whole);
+	if (request->flags & (VC_BAD_QKEY | VC_MULTICAST)) {
+		free(whole);
+		return;
+	}
+	while (taken[index].is_done)
+		index++;
+	assert_true(index < lane->receive_count);
+	taken[index] =
+		(struct vc_taken){true, true, side, qp,
+				  (uint32_t)(request - program->sides[side].lanes[qp].requests)};
+	memcpy(whole + head, bytes, request->length);
+	if (vc_op_is_send(request->op))
+		scatter(memories, program, !side, lane->receives[index].piece_first,
+			lane->receives[index].piece_count, whole, request->length + head);
+	free(whole);
+}
+
 static void execute(struct vc_memory *memories, const struct vc_program *program, uint32_t side,
 		    uint32_t qp, const struct vc_request *request)
 {
@@ -105,7 +144,9 @@ static void execute(struct vc_memory *memories, const struct vc_program *program
 		vc_memory_scribble(&memories[side], program, side, request);
 	if (remote)
 		memcpy(remote, bytes, request->length);
-	else
+	if (program->is_open && vc_op_takes_receive(request->op))
+		receive_open(memories, program, side, qp, request, bytes);
+	else if (!remote)
 		scatter(memories, program, !side, peer->receives[request->receive].piece_first,
 			peer->receives[request->receive].piece_count, bytes, request->length);
 	free(bytes);
@@ -151,7 +192,7 @@ static void flip_and_check(struct vc_memory *memory, const struct vc_program *pr
 	if (is_shared_result(program, side, at))
 		return;
 	memory->bytes[at] ^= 0x10;
-	assert_int_equal(vc_memory_check_all(memory, program, side, &report), VC_WRONG);
+	assert_int_equal(vc_memory_check_all(memory, program, side, NULL, &report), VC_WRONG);
 	assert_non_null(strstr(report.text, vc_side_str(side)));
 	memory->bytes[at] ^= 0x10;
 }
@@ -173,8 +214,8 @@ static void a_flipped_bit_is_found(void **state)
 		for (uint32_t s = 0; s < VC_SIDES; s++) {
 			uint64_t bytes = program.sides[s].memory_bytes;
 
-			assert_int_equal(vc_memory_check_all(&memories[s], &program, s, &report),
-					 0);
+			assert_int_equal(
+				vc_memory_check_all(&memories[s], &program, s, NULL, &report), 0);
 			for (uint32_t i = 0; i < FLIPS; i++)
 				flip_and_check(&memories[s], &program, s,
 					       vc_draw_below(&draw, bytes));
@@ -226,11 +267,137 @@ static void a_flipped_byte_of_a_message_is_found(void **state)
 	vc_program_fini(&program);
 }
 
+static void make_arrivals(const struct vc_program *program)
+{
+	for (uint32_t s = 0; s < VC_SIDES; s++)
+		for (uint32_t q = 0; q < program->qp_count; q++)
+			arrivals[s].taken[q] = calloc(program->sides[s].lanes[q].receive_count + 1u,
+						      sizeof(struct vc_taken));
+}
+
+static void free_arrivals(void)
+{
+	for (uint32_t s = 0; s < VC_SIDES; s++) {
+		for (uint32_t q = 0; q < VC_QP_MAX; q++)
+			free(arrivals[s].taken[q]);
+		memset(&arrivals[s], 0, sizeof(arrivals[s]));
+	}
+}
+
+/* The first byte of the first message that an open seed's side has received, or NULL. */
+static uint8_t *first_received(struct vc_memory *memory, const struct vc_program *program,
+			       uint32_t side)
+{
+	const struct vc_side *own = &program->sides[side];
+	uint32_t skip = program->transport == VC_TRANSPORT_UD ? VC_GRH_BYTES : 0;
+
+	for (uint32_t p = 0; p < own->pool_count; p++) {
+		const struct vc_taken *taken = arrivals[side].taken[p];
+		const struct vc_request *request;
+
+		if (!own->lanes[p].receive_count || !taken[0].is_filled)
+			continue;
+		request = &program->sides[taken[0].from]
+				   .lanes[taken[0].lane]
+				   .requests[taken[0].request];
+		if (!vc_op_is_send(request->op) || !request->length)
+			continue;
+		for (uint32_t i = 0; i < own->lanes[p].receives[0].piece_count; i++) {
+			struct vc_piece piece =
+				own->pieces[own->lanes[p].receives[0].piece_first + i];
+
+			if (piece.length <= skip) {
+				skip -= piece.length;
+				continue;
+			}
+			piece.offset += skip;
+			return vc_memory_at(memory, program, side, &piece);
+		}
+	}
+	return NULL;
+}
+
+/* A WRITE of several packets to `side`; its last packet never came. */
+static const struct vc_request *cut_write(struct vc_memory *memory,
+					  const struct vc_program *program, uint32_t side)
+{
+	uint32_t mtu = vc_mtu_bytes(program->mtu);
+
+	for (uint32_t q = 0; q < program->qp_count; q++) {
+		const struct vc_lane *peer = &program->sides[!side].lanes[q];
+
+		for (uint32_t i = 0; i < peer->request_count; i++) {
+			const struct vc_request *write = &peer->requests[i];
+			uint32_t kept = (write->length - 1) / mtu * mtu;
+			uint64_t at;
+
+			if (!vc_op_is_write(write->op) || write->length <= mtu)
+				continue;
+			at = vc_memory_offset(program, side, &write->remote) + kept;
+			memcpy(memory->bytes + at, memory->image + at, write->length - kept);
+			return write;
+		}
+	}
+	return NULL;
+}
+
+static void open_seeds_are_checked(void **state)
+{
+	struct vc_memory memories[VC_SIDES] = {0};
+	struct vc_program program = {0};
+	struct vc_report report = {0};
+	struct vc_limits all = limits;
+	uint32_t flipped = 0, cut = 0;
+
+	(void)state;
+	all.transports = (1u << VC_TRANSPORT_COUNT) - 1;
+	all.features = (1u << VC_FEATURE_COUNT) - 1;
+	all.srq_sge_max = 16;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		vc_program_draw(&program, &all, seed);
+		if (!program.is_open)
+			continue;
+		make_arrivals(&program);
+		for (uint32_t s = 0; s < VC_SIDES; s++)
+			assert_int_equal(vc_memory_prepare(&memories[s], &program, s, &report), 0);
+		execute_all(memories, &program);
+		for (uint32_t s = 0; s < VC_SIDES; s++) {
+			const struct vc_request *write = NULL;
+			struct vc_report wrong = {0};
+			uint8_t *byte;
+
+			if (!vc_program_is_reliable(&program))
+				write = cut_write(&memories[s], &program, s);
+			assert_int_equal(vc_memory_check_all(&memories[s], &program, s,
+							     &arrivals[s], &report),
+					 VC_RIGHT);
+			byte = first_received(&memories[s], &program, s);
+			if (write) {
+				cut++;
+				byte = vc_memory_at(&memories[s], &program, s, &write->remote);
+			}
+			if (!byte)
+				continue;
+			flipped++;
+			*byte ^= 1;
+			assert_int_equal(vc_memory_check_all(&memories[s], &program, s,
+							     &arrivals[s], &wrong),
+					 VC_WRONG);
+		}
+		free_arrivals();
+	}
+	assert_true(flipped > 10 && cut > 1);
+	for (uint32_t s = 0; s < VC_SIDES; s++)
+		vc_memory_fini(&memories[s]);
+	vc_program_fini(&program);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_flipped_bit_is_found),
 		cmocka_unit_test(a_flipped_byte_of_a_message_is_found),
+		cmocka_unit_test(open_seeds_are_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

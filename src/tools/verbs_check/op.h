@@ -17,7 +17,8 @@
 	X(WRITE_IMM, "write-imm", IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WC_RDMA_WRITE) \
 	X(READ, "read", IBV_WR_RDMA_READ, IBV_WC_RDMA_READ)                      \
 	X(CMP_SWAP, "cmp-swap", IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WC_COMP_SWAP)     \
-	X(FETCH_ADD, "fetch-add", IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WC_FETCH_ADD)
+	X(FETCH_ADD, "fetch-add", IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WC_FETCH_ADD) \
+	X(ATOMIC_WRITE, "atomic-write", IBV_WR_ATOMIC_WRITE, IBV_WC_ATOMIC_WRITE)
 
 enum vc_op {
 #define VC_OP_ENUM(id, name, wr, wc) VC_OP_##id,
@@ -25,7 +26,7 @@ enum vc_op {
 #undef VC_OP_ENUM
 };
 
-enum { VC_OP_COUNT = VC_OP_FETCH_ADD + 1 };
+enum { VC_OP_COUNT = VC_OP_ATOMIC_WRITE + 1 };
 
 const char *vc_op_str(enum vc_op op);
 enum ibv_wr_opcode vc_op_wr_opcode(enum vc_op op);
@@ -38,7 +39,7 @@ static inline bool vc_op_is_send(enum vc_op op)
 
 static inline bool vc_op_is_write(enum vc_op op)
 {
-	return op == VC_OP_WRITE || op == VC_OP_WRITE_IMM;
+	return op == VC_OP_WRITE || op == VC_OP_WRITE_IMM || op == VC_OP_ATOMIC_WRITE;
 }
 
 static inline bool vc_op_is_atomic(enum vc_op op)

@@ -11,6 +11,7 @@
 
 #include "tools/verbs_check/program.h"
 #include "tools/verbs_check/report.h"
+#include "tools/verbs_check/transport.h"
 
 enum {
 	OPTION_OPS = 256,
@@ -24,6 +25,9 @@ enum {
 	OPTION_FAULTS,
 	OPTION_STALL,
 	OPTION_LOSSY,
+	OPTION_TRANSPORT,
+	OPTION_FEATURES,
+	OPTION_LINK,
 };
 
 static const struct argp_option rows[] = {
@@ -38,9 +42,15 @@ static const struct argp_option rows[] = {
 	{"max-size", OPTION_MAX_SIZE, "BYTES", 0, "longest message (1048576)", 1},
 	{"qps", OPTION_QPS, "N", 0, "most QPs of a seed, 1 to 16 (4)", 1},
 	{"only", OPTION_ONLY, "OP,...", 0,
-	 "of send, send-imm, send-inv, write, write-imm, read, cmp-swap, fetch-add", 1},
+	 "of send, send-imm, send-inv, write, write-imm, read, cmp-swap, fetch-add, atomic-write",
+	 1},
+	{"transport", OPTION_TRANSPORT, "NAME,...", 0, "of rc, uc, ud, xrc (all)", 1},
+	{"features", OPTION_FEATURES, "NAME,...", 0,
+	 "ways of using the API, none or of the list below (all)", 1},
 	{"faults", OPTION_FAULTS, "N", 0, "each N-th seed provokes an error (8); 0: none", 1},
-	{"lossy", OPTION_LOSSY, NULL, 0, "the network loses packets, and so may lose a NAK", 1},
+	{"link", OPTION_LINK, "KIND,...", 0,
+	 "what the network does to packets: loss, dup, reorder (nothing)", 1},
+	{"lossy", OPTION_LOSSY, NULL, 0, "the same as --link loss", 1},
 	{"events", 'e', NULL, 0, "sleep on completion channels", 1},
 	{"stall", OPTION_STALL, "SECONDS", 0, "give up after so long without progress (20)", 1},
 	{"quirks", OPTION_QUIRKS, "rxe", 0, "accept known deviations of the own device", 2},
@@ -72,24 +82,21 @@ static uint32_t parse_mtu(struct argp_state *state, const char *text)
 	return 0;
 }
 
-static uint32_t parse_ops(struct argp_state *state, const char *text)
+static const char *op_name(uint32_t op)
 {
-	char copy[256];
-	char *rest = NULL;
+	return vc_op_str((enum vc_op)op);
+}
+
+static uint32_t parse_names(struct argp_state *state, const char *option, const char *text,
+			    vc_name_function *name, uint32_t count)
+{
 	uint32_t mask = 0;
+	char bad[64];
 
-	(void)snprintf(copy, sizeof(copy), "%s", text);
-	for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
-		uint32_t op = 0;
-
-		while (op < VC_OP_COUNT && strcmp(name, vc_op_str((enum vc_op)op)) != 0)
-			op++;
-		if (op == VC_OP_COUNT)
-			argp_error(state, "--only: no operation '%s'", name);
-		mask |= 1u << op;
-	}
-	if (!mask)
-		argp_error(state, "--only: names no operation");
+	if (strcmp(text, "none") == 0)
+		return 0;
+	if (!vc_names_parse(text, name, count, &mask, bad, sizeof(bad)))
+		argp_error(state, "%s: there is no '%s'", option, bad);
 	return mask;
 }
 
@@ -140,7 +147,9 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		options->qp_max = (uint32_t)parse_number(state, "--qps", arg, 1, VC_QP_MAX);
 		break;
 	case OPTION_ONLY:
-		options->op_mask = parse_ops(state, arg);
+		options->op_mask = parse_names(state, "--only", arg, op_name, VC_OP_COUNT);
+		if (!options->op_mask)
+			argp_error(state, "--only: names no operation");
 		break;
 	case OPTION_FAULTS:
 		options->fault_every =
@@ -162,7 +171,20 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		options->loopback = true;
 		break;
 	case OPTION_LOSSY:
-		options->lossy = true;
+		options->links |= 1u << VC_LINK_LOSS;
+		break;
+	case OPTION_LINK:
+		options->links |= parse_names(state, "--link", arg, vc_link_str, VC_LINK_COUNT);
+		break;
+	case OPTION_TRANSPORT:
+		options->transports = parse_names(state, "--transport", arg, vc_transport_str,
+						  VC_TRANSPORT_COUNT);
+		if (!options->transports)
+			argp_error(state, "--transport: names no transport");
+		break;
+	case OPTION_FEATURES:
+		options->features =
+			parse_names(state, "--features", arg, vc_feature_str, VC_FEATURE_COUNT);
 		break;
 	case OPTION_JSON:
 		options->json = true;
@@ -196,6 +218,8 @@ static const struct vc_options defaults = {
 	.qp_max = 4,
 	.op_mask = (1u << VC_OP_COUNT) - 1,
 	.fault_every = 8,
+	.transports = (1u << VC_TRANSPORT_COUNT) - 1,
+	.features = (1u << VC_FEATURE_COUNT) - 1,
 	.stall_s = 20,
 };
 
@@ -212,14 +236,17 @@ static void append(char *text, size_t size, const char *format, ...)
 	va_end(args);
 }
 
-static void append_ops(char *text, size_t size, uint32_t mask)
+static void append_names(char *text, size_t size, const char *option, uint32_t mask,
+			 vc_name_function *name)
 {
-	const char *separator = " --only ";
+	const char *separator = option;
 
-	for (uint32_t op = 0; op < VC_OP_COUNT; op++) {
-		if (!(mask & (1u << op)))
+	if (!mask)
+		append(text, size, "%snone", option);
+	for (uint32_t i = 0; i < 32; i++) {
+		if (!vc_mask_has(mask, i))
 			continue;
-		append(text, size, "%s%s", separator, vc_op_str((enum vc_op)op));
+		append(text, size, "%s%s", separator, name(i));
 		separator = ",";
 	}
 }
@@ -242,13 +269,18 @@ void vc_options_replay(const struct vc_options *options, bool client, uint64_t s
 	if (options->mtu)
 		append(text, size, " --mtu %u", vc_mtu_bytes((enum ibv_mtu)options->mtu));
 	if (options->op_mask != defaults.op_mask)
-		append_ops(text, size, options->op_mask);
+		append_names(text, size, " --only ", options->op_mask, op_name);
+	if (options->transports != defaults.transports)
+		append_names(text, size, " --transport ", options->transports, vc_transport_str);
+	if (options->features != defaults.features)
+		append_names(text, size, " --features ", options->features, vc_feature_str);
+	if (options->links)
+		append_names(text, size, " --link ", options->links, vc_link_str);
 	if (own)
 		append(text, size, " --quirks rxe");
 	if (peer)
 		append(text, size, " --peer-quirks rxe");
-	append(text, size, "%s%s %s", options->lossy ? " --lossy" : "",
-	       options->events ? " --events" : "",
+	append(text, size, "%s %s", options->events ? " --events" : "",
 	       options->loopback ? "--loopback" : (options->host ? options->host : "HOST"));
 }
 
@@ -261,7 +293,9 @@ void vc_options_parse(struct vc_options *options, int argc, char **argv)
 		.doc = "Checks every byte, immediate, status and count of RDMA operations drawn "
 		       "from "
 		       "seeds.\vWithout HOST it is the server, whose client decides what is run. "
-		       "Exit "
+		       "Features: srq, resize-srq, srq-limit, wr, cq-ex, resize-cq, rereg, odp, "
+		       "implicit, dm, window1, drain, async, multicast, reply, bad-qkey, "
+		       "oversize. Exit "
 		       "status: 0 all right, 1 wrong data or status, 2 usage or environment.",
 	};
 

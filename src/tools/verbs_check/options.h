@@ -31,9 +31,11 @@ struct vc_options {
 	uint32_t own_quirks;
 	uint32_t peer_quirks;
 	unsigned int stall_s;
+	uint32_t transports; /* bit per enum vc_transport */
+	uint32_t features;   /* bit per enum vc_feature */
+	uint32_t links;	     /* bit per enum vc_link: what the network does */
 	bool events;
 	bool loopback;
-	bool lossy;
 	bool json;
 	bool verbose;
 };

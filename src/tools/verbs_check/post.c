@@ -22,7 +22,7 @@ static uint32_t fill_sges(const struct vc_run *run, uint32_t piece_first, uint32
 	for (uint32_t i = 0; i < piece_count; i++) {
 		const struct vc_piece *piece = &side->pieces[piece_first + i];
 
-		sges[i].addr = (uintptr_t)vc_memory_at(run->memory, run->program, run->side, piece);
+		sges[i].addr = run->endpoint->bases[piece->mr] + piece->offset;
 		sges[i].length = piece->length;
 		sges[i].lkey = flags & VC_INLINE ? NO_LKEY : run->endpoint->mrs[piece->mr]->lkey;
 		if (spoil && piece->length) {
@@ -63,6 +63,24 @@ static void fill_remote(const struct vc_run *run, uint32_t qp, const struct vc_r
 	}
 }
 
+static void fill_datagram(const struct vc_run *run, uint32_t qp, const struct vc_request *request,
+			  struct ibv_send_wr *wr)
+{
+	const struct vc_endpoint *endpoint = run->endpoint;
+	const struct vc_return *back = &endpoint->returns[qp];
+
+	wr->wr.ud.ah = endpoint->ahs[qp];
+	wr->wr.ud.remote_qpn = endpoint->remote_qpns[request->to];
+	wr->wr.ud.remote_qkey = run->program->qkey ^ (request->flags & VC_BAD_QKEY ? 1u : 0);
+	if (request->flags & VC_MULTICAST) {
+		wr->wr.ud.ah = endpoint->group_ah;
+		wr->wr.ud.remote_qpn = 0xffffff;
+	} else if ((request->flags & VC_REPLY) && back->ah) {
+		wr->wr.ud.ah = back->ah;
+		wr->wr.ud.remote_qpn = back->qpn;
+	}
+}
+
 static void fill_request(const struct vc_run *run, uint32_t qp, uint32_t index,
 			 struct ibv_send_wr *wr, struct ibv_sge *sges)
 {
@@ -82,6 +100,10 @@ static void fill_request(const struct vc_run *run, uint32_t qp, uint32_t index,
 		wr->imm_data = htonl(request->imm);
 	if (!vc_op_is_send(request->op))
 		fill_remote(run, qp, request, wr);
+	if (run->program->transport == VC_TRANSPORT_UD)
+		fill_datagram(run, qp, request, wr);
+	if (run->program->transport == VC_TRANSPORT_XRC)
+		wr->qp_type.xrc.remote_srqn = run->endpoint->remote_srqns[request->to];
 }
 
 static uint32_t request_room(const struct vc_run *run, uint32_t qp)
@@ -119,10 +141,15 @@ static enum vc_verdict post_chain(struct vc_run *run, uint32_t qp, uint32_t coun
 		fill_request(run, qp, first + i, &wrs[i], sges[i]);
 		wrs[i].next = i + 1 < count ? &wrs[i + 1] : NULL;
 	}
-	error = ibv_post_send(run->endpoint->qps[qp], wrs, &bad);
+	if (run->endpoint->builders[qp])
+		error = vc_post_by_builder(run->endpoint->builders[qp], wrs,
+					   run->endpoint->qps[qp]->qp_type);
+	else
+		error = ibv_post_send(run->endpoint->qps[qp], wrs, &bad);
 	if (error)
 		return vc_report_wrong(
-			run->report, "ibv_post_send of %s: %s",
+			run->report, "%s of %s: %s",
+			run->endpoint->builders[qp] ? "ibv_wr_complete" : "ibv_post_send",
 			vc_request_describe(run->program, run->side, qp,
 					    first + (bad ? (uint32_t)(bad - wrs) : 0), text,
 					    sizeof(text)),
@@ -183,13 +210,17 @@ enum vc_verdict vc_run_post_receives(struct vc_run *run, uint32_t qp, uint32_t l
 							  receive->piece_count, receive->flags,
 							  sges[i]),
 			};
+			if (run->program->transport == VC_TRANSPORT_UD)
+				vc_grh_blank(run, receive);
 		}
-		error = ibv_post_recv(run->endpoint->qps[qp], wrs, &bad);
+		error = run->program->is_shared
+				? ibv_post_srq_recv(run->endpoint->srqs[qp], wrs, &bad)
+				: ibv_post_recv(run->endpoint->qps[qp], wrs, &bad);
 		if (error)
-			return vc_report_wrong(
-				run->report, "ibv_post_recv of receive %u of %s qp %u: %s",
-				at->receive_posted + (bad ? (uint32_t)(bad - wrs) : 0),
-				vc_side_str(run->side), qp, strerror(error));
+			return vc_report_wrong(run->report, "posting receive %u of %s qp %u: %s",
+					       at->receive_posted +
+						       (bad ? (uint32_t)(bad - wrs) : 0),
+					       vc_side_str(run->side), qp, strerror(error));
 		at->receive_posted += count;
 		*out_count += count;
 	}

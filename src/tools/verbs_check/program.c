@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/verbs_check/open_program.h"
 #include "tools/verbs_check/rc_program.h"
 
 #define PAGE_BYTES 4096u
@@ -64,6 +65,8 @@ static void draw_mrs(struct vc_program *program, struct vc_side *side)
 		struct vc_mr *mr = &side->mrs[m];
 
 		mr->skew = (uint32_t)vc_draw_below(&program->draw, PAGE_BYTES);
+		if (vc_draw_chance(&program->draw, 1, 3))
+			mr->skew &= ~7u;
 		if (vc_draw_chance(&program->draw, 1, 2))
 			mr->access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				     IBV_ACCESS_REMOTE_READ |
@@ -75,6 +78,9 @@ static void draw_cqs(struct vc_program *program, struct vc_side *side)
 {
 	side->cq_count = (uint32_t)vc_draw_range(&program->draw, 1, VC_CQ_MAX);
 	side->poll_batch = (uint32_t)vc_draw_range(&program->draw, 1, 16);
+	for (uint32_t c = 0; c < side->cq_count; c++)
+		side->cq_extended[c] = vc_program_has(program, VC_FEATURE_CQ_EX) &&
+				       vc_draw_chance(&program->draw, 1, 2);
 }
 
 void vc_program_reset(struct vc_program *program, const struct vc_limits *limits, uint64_t seed)
@@ -82,6 +88,17 @@ void vc_program_reset(struct vc_program *program, const struct vc_limits *limits
 	program->seed = seed;
 	program->limits = limits;
 	vc_draw_init(&program->draw, seed, STREAM_PROGRAM);
+	do {
+		program->transport =
+			(enum vc_transport)vc_draw_below(&program->draw, VC_TRANSPORT_COUNT);
+	} while (!vc_mask_has(limits->transports, program->transport));
+	program->features = (uint32_t)vc_draw_u64(&program->draw) & limits->features;
+	program->is_open =
+		program->transport != VC_TRANSPORT_RC || vc_program_has(program, VC_FEATURE_SRQ);
+	program->is_shared = false;
+	program->window_type = vc_program_has(program, VC_FEATURE_WINDOW1) ? 1 : 2;
+	program->qkey = (uint32_t)vc_draw_u64(&program->draw) & 0x7fffffff;
+	program->group = vc_draw_u64(&program->draw);
 	program->mtu =
 		(enum ibv_mtu)vc_draw_range(&program->draw, limits->mtu_min, limits->mtu_max);
 	program->qp_count = (uint32_t)vc_draw_range(&program->draw, 1, limits->qp_max);
@@ -109,10 +126,16 @@ void vc_program_reset(struct vc_program *program, const struct vc_limits *limits
 void vc_program_draw(struct vc_program *program, const struct vc_limits *limits, uint64_t seed)
 {
 	vc_program_reset(program, limits, seed);
-	if (limits->fault_every && seed % limits->fault_every == limits->fault_every - 1)
+	if (limits->fault_every && seed % limits->fault_every == limits->fault_every - 1 &&
+	    vc_mask_has(limits->transports, VC_TRANSPORT_RC)) {
+		program->transport = VC_TRANSPORT_RC;
+		program->is_open = false;
 		vc_rc_fault_program_draw(program);
-	else
+	} else if (program->is_open) {
+		vc_open_program_draw(program);
+	} else {
 		vc_rc_program_draw(program);
+	}
 	vc_program_settle(program);
 }
 
@@ -281,6 +304,54 @@ static void count_bytes(struct vc_program *program)
 	}
 }
 
+/* Inline data comes from the program's memory; the others need not know of windows. */
+static void find_plain_ones(struct vc_program *program, struct vc_side *side)
+{
+	for (uint32_t q = 0; q < program->qp_count; q++) {
+		const struct vc_lane *lane = &side->lanes[q];
+
+		for (uint32_t w = 0; w < lane->window_count; w++)
+			side->mrs[lane->windows[w].mr].is_plain = true;
+		for (uint32_t i = 0; i < lane->request_count; i++) {
+			const struct vc_request *request = &lane->requests[i];
+
+			if (!(request->flags & VC_INLINE) && request->op != VC_OP_ATOMIC_WRITE)
+				continue;
+			for (uint32_t k = 0; k < request->piece_count; k++)
+				side->mrs[side->pieces[request->piece_first + k].mr].is_plain =
+					true;
+		}
+	}
+}
+
+static void draw_kind(struct vc_program *program, struct vc_mr *mr)
+{
+	static const struct {
+		enum vc_mr_kind kind;
+		enum vc_feature feature;
+	} choices[] = {
+		{VC_MR_REREG, VC_FEATURE_REREG},
+		{VC_MR_ODP, VC_FEATURE_ODP},
+		{VC_MR_IMPLICIT, VC_FEATURE_IMPLICIT},
+		{VC_MR_DM, VC_FEATURE_DM},
+	};
+	uint64_t choice = vc_draw_below(&program->draw, 8);
+
+	if (choice >= sizeof(choices) / sizeof(choices[0]) || mr->is_plain || mr->fixed ||
+	    !vc_program_has(program, choices[choice].feature))
+		return;
+	/* A device need not page for what comes by UC. */
+	if (program->transport == VC_TRANSPORT_UC && choices[choice].kind != VC_MR_REREG &&
+	    choices[choice].kind != VC_MR_DM)
+		return;
+	/* Its addresses begin at 0, and cells for atomics must stay aligned. */
+	if (choices[choice].kind == VC_MR_DM &&
+	    (mr->length > program->limits->dm_max / 16 || mr->skew % 8 ||
+	     program->transport == VC_TRANSPORT_UD))
+		return;
+	mr->kind = choices[choice].kind;
+}
+
 void vc_program_settle(struct vc_program *program)
 {
 	count_bytes(program);
@@ -288,6 +359,7 @@ void vc_program_settle(struct vc_program *program)
 		struct vc_side *side = &program->sides[s];
 		uint64_t at = PAGE_BYTES;
 
+		find_plain_ones(program, side);
 		for (uint32_t m = 0; m < side->mr_count; m++) {
 			struct vc_mr *mr = &side->mrs[m];
 
@@ -296,6 +368,7 @@ void vc_program_settle(struct vc_program *program)
 			/* A remote right to change memory needs the local one. */
 			if (mr->access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC))
 				mr->access |= IBV_ACCESS_LOCAL_WRITE;
+			draw_kind(program, mr);
 			mr->base = at + mr->skew;
 			at = mr->base + mr->length + 64;
 			at = (at + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;

@@ -19,6 +19,7 @@
 #include "tools/verbs_check/draw.h"
 #include "tools/verbs_check/fault.h"
 #include "tools/verbs_check/op.h"
+#include "tools/verbs_check/transport.h"
 
 /* The phases of a seed that checks solicited events; others have VC_PHASE_MAIN alone. */
 enum {
@@ -27,6 +28,9 @@ enum {
 	VC_PHASE_QUIET, /* a message that must not raise an event, and one that must */
 	VC_PHASE_SOLICITED,
 };
+
+/* The phases of an open seed: MAIN and this. */
+enum { VC_PHASE_REPLY = 1 };
 
 /* The phases of an error seed. */
 enum {
@@ -65,7 +69,13 @@ struct vc_limits {
 	uint32_t cqe_max;
 	uint32_t rd_atomic_max;
 	uint32_t fault_every; /* each n-th seed is an error seed; 0 for none */
-	bool windows;	      /* memory windows of type 2 on both sides */
+	uint32_t transports;  /* bit per enum vc_transport */
+	uint32_t features;    /* bit per enum vc_feature */
+	uint32_t links;	      /* bit per enum vc_link */
+	uint32_t srq_sge_max;
+	uint64_t dm_max;
+	bool windows; /* memory windows of type 2 on both sides */
+	bool atomic_write;
 	bool atomics;
 	bool lossy;  /* a NAK may be lost, and its sender answers no more */
 	bool events; /* completion channels on both sides */
@@ -90,6 +100,9 @@ struct vc_piece {
 #define VC_UNDEFINED  0x200u /* failed half-way: its target may hold anything */
 #define VC_BAD_LKEY   0x400u
 #define VC_BAD_RKEY   0x800u
+#define VC_BAD_QKEY   0x1000u /* nobody may receive it */
+#define VC_REPLY      0x2000u /* by an address handle made of a completion, if there was one */
+#define VC_MULTICAST  0x4000u
 
 struct vc_request {
 	enum vc_op op;
@@ -103,6 +116,7 @@ struct vc_request {
 	struct vc_piece remote; /* in the other side's memory */
 	uint32_t window;	/* of the other side's lane; the key to use or to invalidate */
 	uint32_t receive;	/* of the other side's lane, or VC_NO_INDEX */
+	uint32_t to;		/* of the other side: UD the QP, XRC the shared queue */
 	uint64_t compare_add;
 	uint64_t swap;
 	uint64_t original; /* what an atomic must return */
@@ -158,6 +172,9 @@ struct vc_lane {
 	uint32_t rnr_retry;
 	uint32_t access;
 	uint32_t prepost; /* receives posted before the other side may send */
+	uint32_t pool;	  /* the lane whose receives this QP takes: its own, or a shared queue's */
+	bool attached;	  /* a member of the multicast group */
+	bool builder;	  /* posts by ibv_wr_*() */
 	bool signal_all;
 	struct vc_phase phases[VC_PHASES];
 };
@@ -170,7 +187,12 @@ struct vc_cell {
 	uint32_t qp;	/* the only QP that changes it, or VC_NO_INDEX: all add 1 */
 };
 
+/* How a region is made; all but device memory lie in the side's memory. */
+enum vc_mr_kind { VC_MR_PLAIN, VC_MR_REREG, VC_MR_ODP, VC_MR_IMPLICIT, VC_MR_DM };
+
 struct vc_mr {
+	enum vc_mr_kind kind;
+	bool is_plain;	 /* a source of inline data, or opened by windows: of no other kind */
 	uint32_t skew;	 /* of its start from a page boundary */
 	uint32_t access; /* what is needed, or more */
 	uint32_t pd;	 /* 0, or 1: not the QPs' */
@@ -189,8 +211,11 @@ struct vc_side {
 	struct vc_piece *pieces;
 	uint32_t piece_count;
 	uint32_t piece_capacity;
+	uint32_t pool_count;
+	uint32_t limits[VC_QP_MAX]; /* SRQ_LIMIT of a shared queue; 0: none */
 	uint32_t cq_count;
 	uint32_t cq_depth[VC_CQ_MAX];
+	bool cq_extended[VC_CQ_MAX];
 	uint32_t poll_batch;
 	uint32_t
 		late_us; /* pause before each receive is posted, so that the other side meets RNR */
@@ -202,6 +227,14 @@ struct vc_program {
 	uint64_t seed;
 	const struct vc_limits *limits;
 	struct vc_draw draw;
+	enum vc_transport transport;
+	uint32_t features; /* of this seed */
+	/* Which receive a message takes is known only when it has come: shared queues, UC, UD. */
+	bool is_open;
+	bool is_shared; /* the receives of the first pool_count lanes are those of shared queues */
+	uint32_t window_type; /* 1 or 2 */
+	uint32_t qkey;	      /* UD: of all QPs */
+	uint64_t group;	      /* of the multicast address */
 	enum ibv_mtu mtu;
 	uint32_t qp_count;
 	uint32_t phase_count; /* 1 or VC_PHASES */
@@ -215,6 +248,16 @@ struct vc_program {
 	uint32_t request_count; /* both sides */
 	struct vc_side sides[VC_SIDES];
 };
+
+static inline bool vc_program_has(const struct vc_program *program, enum vc_feature feature)
+{
+	return vc_mask_has(program->features, feature);
+}
+
+static inline bool vc_program_is_reliable(const struct vc_program *program)
+{
+	return vc_transport_is_reliable(program->transport);
+}
 
 static inline uint32_t vc_mtu_bytes(enum ibv_mtu mtu)
 {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/verbs_check/open_program.h"
 #include "tools/verbs_check/program.h"
 
 enum { SEEDS = 400 };
@@ -30,6 +31,11 @@ static const struct vc_limits limits = {
 	.cqe_max = 4096,
 	.rd_atomic_max = 16,
 	.fault_every = 8,
+	.transports = (1u << VC_TRANSPORT_COUNT) - 1,
+	.features = (1u << VC_FEATURE_COUNT) - 1,
+	.srq_sge_max = 16,
+	.dm_max = 1u << 20,
+	.atomic_write = true,
 	.windows = true,
 	.atomics = true,
 	.events = true,
@@ -79,7 +85,7 @@ static void same_seed_same_program(void **state)
 		all = vc_mix(all, first);
 	}
 	vc_program_fini(&program);
-	assert_int_equal(all, 0x3b1aeec0791917eb);
+	assert_int_equal(all, 0xa95e0d1ee776caec);
 }
 
 static void check_signalling(const struct vc_lane *lane)
@@ -105,6 +111,53 @@ static void queues_never_fill_with_unsignalled(void **state)
 			for (uint32_t q = 0; q < program.qp_count; q++)
 				check_signalling(&program.sides[s].lanes[q]);
 	}
+	vc_program_fini(&program);
+}
+
+/* Whoever takes a message has room for it, and no queue has fewer receives than messages. */
+static void check_pool(const struct vc_program *program, uint32_t side, uint32_t pool)
+{
+	const struct vc_lane *lane = &program->sides[side].lanes[pool];
+	uint32_t extra = program->transport == VC_TRANSPORT_UD ? VC_GRH_BYTES : 0;
+	uint32_t count = 0;
+
+	for (uint32_t from = 0; from < VC_SIDES; from++) {
+		for (uint32_t q = 0; q < program->qp_count; q++) {
+			const struct vc_lane *sender = &program->sides[from].lanes[q];
+
+			for (uint32_t i = 0; i < sender->request_count; i++) {
+				const struct vc_request *request = &sender->requests[i];
+				uint32_t to = program->transport == VC_TRANSPORT_XRC ? pool : q;
+
+				if (program->sides[side].lanes[to].pool != pool ||
+				    program->transport == VC_TRANSPORT_UD ||
+				    !vc_open_is_for(program, from, request, q, side, to))
+					continue;
+				assert_true(count < lane->receive_count);
+				if (vc_op_is_send(request->op))
+					assert_true(lane->receives[count].capacity >=
+						    request->length + extra);
+				count++;
+			}
+		}
+	}
+}
+
+static void open_seeds_have_receives_for_all(void **state)
+{
+	struct vc_program program = {0};
+	uint32_t seen[VC_TRANSPORT_COUNT] = {0};
+
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		vc_program_draw(&program, &limits, seed);
+		seen[program.transport]++;
+		for (uint32_t s = 0; program.is_open && s < VC_SIDES; s++)
+			for (uint32_t p = 0; p < program.sides[s].pool_count; p++)
+				check_pool(&program, s, p);
+	}
+	for (uint32_t t = 0; t < VC_TRANSPORT_COUNT; t++)
+		assert_int_not_equal(seen[t], 0);
 	vc_program_fini(&program);
 }
 
@@ -180,7 +233,7 @@ static void error_seeds_have_one_fault(void **state)
 	uint32_t seen[VC_FAULT_COUNT] = {0};
 
 	(void)state;
-	for (uint64_t seed = 7; seed < 8 * SEEDS; seed += 8) {
+	for (uint64_t seed = 7; seed < 16 * SEEDS; seed += 8) {
 		const struct vc_lane *lane;
 		uint32_t failed = 0;
 
@@ -209,6 +262,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_seed_same_program),
 		cmocka_unit_test(queues_never_fill_with_unsignalled),
+		cmocka_unit_test(open_seeds_have_receives_for_all),
 		cmocka_unit_test(memory_has_one_owner),
 		cmocka_unit_test(error_seeds_have_one_fault),
 	};

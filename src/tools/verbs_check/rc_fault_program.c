@@ -29,8 +29,12 @@ static bool is_possible(const struct vc_program *program, enum vc_fault fault)
 {
 	if (fault == VC_FAULT_NONE)
 		return false;
-	if (fault == VC_FAULT_INVALIDATED)
-		return program->limits->windows;
+	if (fault == VC_FAULT_INVALIDATED || fault == VC_FAULT_WINDOW_LOCAL_INV)
+		return program->limits->windows && program->window_type == 2;
+	if (fault == VC_FAULT_WINDOW_REBOUND || fault == VC_FAULT_WINDOW_UNBOUND)
+		return program->window_type == 1;
+	if (fault == VC_FAULT_WINDOW_FREED)
+		return program->window_type == 1 || program->limits->windows;
 	if (fault == VC_FAULT_MISALIGNED)
 		/* Soft-RoCE's library refuses to post one. */
 		return program->limits->atomics &&
@@ -129,6 +133,10 @@ static uint32_t faulty_ops(const struct vc_program *program)
 		return OPS_RKEY | atomics;
 	case VC_FAULT_BOUNDS:
 	case VC_FAULT_INVALIDATED:
+	case VC_FAULT_WINDOW_LOCAL_INV:
+	case VC_FAULT_WINDOW_FREED:
+	case VC_FAULT_WINDOW_REBOUND:
+	case VC_FAULT_WINDOW_UNBOUND:
 		return OPS_RKEY;
 	case VC_FAULT_MISALIGNED:
 		return OPS_ATOMIC;
@@ -212,6 +220,10 @@ static void spoil(struct vc_program *program, struct vc_request *request)
 		program->deregister_mr = request->remote.mr;
 		break;
 	case VC_FAULT_INVALIDATED:
+	case VC_FAULT_WINDOW_LOCAL_INV:
+	case VC_FAULT_WINDOW_FREED:
+	case VC_FAULT_WINDOW_REBOUND:
+	case VC_FAULT_WINDOW_UNBOUND:
 		request->window = 0;
 		request->remote = peer->windows[0];
 		request->remote.length = request->length;
@@ -263,8 +275,12 @@ static void add_faulty(struct vc_program *program)
 	struct vc_lane *peer = &program->sides[!program->requester].lanes[0];
 	enum vc_op op = vc_rc_op_draw(program, faulty_ops(program));
 	uint32_t length = draw_length(program, 1);
-	struct vc_request *request = vc_rc_request_add(program, program->requester, 0, op, length);
+	struct vc_request *request;
 
+	/* Nothing but the key is wrong. */
+	if (vc_fault_is_window(program->fault))
+		length = 1 + length % peer->windows[0].length;
+	request = vc_rc_request_add(program, program->requester, 0, op, length);
 	request->status = vc_fault_requester_status(program->fault);
 	request->quirk_status = vc_fault_requester_quirk(program->fault, own, others);
 	/* The responder is in the error state after its NAK, and drops what is sent again. */
@@ -371,7 +387,7 @@ static void draw_shape(struct vc_program *program)
 		program->sides[s].lanes[0].send_depth = program->limits->depth_max;
 		vc_rc_cells_draw(program, s, 0);
 	}
-	if (program->fault == VC_FAULT_INVALIDATED)
+	if (vc_fault_is_window(program->fault))
 		vc_rc_windows_draw(program, !program->requester, 0, 1);
 	if (is_lonely(program->fault)) {
 		requester->timeout = 8; /* 1 ms */
@@ -406,6 +422,8 @@ void vc_rc_fault_program_draw(struct vc_program *program)
 
 	draw_shape(program);
 	add_lead(program);
+	if (vc_fault_is_window(program->fault))
+		peer->window_live = 0;
 	requests.lead = lane->request_count;
 	receives.lead = peer->receive_count;
 	if (takes_company(program))

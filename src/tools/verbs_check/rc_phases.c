@@ -61,6 +61,8 @@ static enum vc_verdict prepare_fault(struct vc_run *run)
 		return vc_endpoint_move(run->endpoint, 0, IBV_QPS_ERR, run->report);
 	if (program->fault == VC_FAULT_PEER_RESET)
 		return vc_endpoint_move(run->endpoint, 0, IBV_QPS_RESET, run->report);
+	if (vc_fault_is_window(program->fault) && program->fault != VC_FAULT_INVALIDATED)
+		return vc_window_end(run->endpoint, program, run->side, run->memory, run->report);
 	if (program->deregister_mr != VC_NO_INDEX)
 		return vc_endpoint_deregister(run->endpoint, program->deregister_mr, run->report);
 	return VC_RIGHT;
@@ -101,6 +103,8 @@ static enum vc_verdict run_faulty(struct vc_run *run)
 		verdict = meet(run, 1 + VC_PHASE_FAULT);
 	if (verdict == VC_RIGHT && state == IBV_QPS_RTS)
 		verdict = vc_endpoint_move(run->endpoint, 0, IBV_QPS_ERR, run->report);
+	if (verdict == VC_RIGHT)
+		verdict = vc_async_check_fault(run);
 	if (verdict == VC_RIGHT)
 		verdict = run_and_meet(run, VC_PHASE_ERROR);
 	if (verdict == VC_RIGHT)

@@ -8,121 +8,6 @@
  */
 #include "tools/verbs_check/rc_program.h"
 
-#define REMOTE_ALL (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
-
-static uint32_t draw_depth(struct vc_program *program)
-{
-	uint32_t max = program->limits->depth_max;
-	uint64_t depth = vc_draw_chance(&program->draw, 1, 4)
-				 ? vc_draw_range(&program->draw, 1, 4)
-				 : vc_draw_range(&program->draw, 5, 64);
-
-	return depth > max ? max : (uint32_t)depth;
-}
-
-static uint32_t draw_psn(struct vc_draw *draw)
-{
-	/* One in four wraps within the seed. */
-	if (vc_draw_chance(draw, 1, 4))
-		return (uint32_t)(0x1000000 - vc_draw_range(draw, 1, 100));
-	return (uint32_t)vc_draw_below(draw, 0x1000000);
-}
-
-static void draw_end(struct vc_program *program, uint32_t s, uint32_t qp)
-{
-	const struct vc_limits *limits = program->limits;
-	struct vc_side *side = &program->sides[s];
-	struct vc_lane *lane = &side->lanes[qp];
-	struct vc_draw *draw = &program->draw;
-
-	lane->send_depth = draw_depth(program);
-	lane->receive_depth = draw_depth(program);
-	lane->send_sge = (uint32_t)vc_draw_range(draw, 1, limits->sge_max);
-	lane->receive_sge = (uint32_t)vc_draw_range(draw, 1, limits->sge_max);
-	lane->inline_max = vc_draw_chance(draw, 1, 3)
-				   ? 0
-				   : (uint32_t)vc_draw_below(draw, limits->inline_max + 1ULL);
-	lane->send_cq = (uint32_t)vc_draw_below(draw, side->cq_count);
-	lane->receive_cq = (uint32_t)vc_draw_below(draw, side->cq_count);
-	lane->psn = draw_psn(draw);
-	lane->rd_atomic = (uint32_t)vc_draw_range(draw, 1, limits->rd_atomic_max);
-	lane->min_rnr_timer = (uint32_t)vc_draw_range(draw, 1, 8);
-	lane->timeout = 14;
-	lane->retry_cnt = 7;
-	lane->rnr_retry = 7;
-	lane->access = REMOTE_ALL | (limits->atomics ? IBV_ACCESS_REMOTE_ATOMIC : 0);
-	lane->prepost = (uint32_t)vc_draw_below(draw, lane->receive_depth + 1ULL);
-	lane->signal_all = vc_draw_chance(draw, 1, 4);
-}
-
-void vc_rc_lane_draw(struct vc_program *program, uint32_t qp)
-{
-	for (uint32_t s = 0; s < VC_SIDES; s++)
-		draw_end(program, s, qp);
-	for (uint32_t s = 0; s < VC_SIDES; s++) {
-		struct vc_lane *lane = &program->sides[s].lanes[qp];
-
-		lane->dest_rd_atomic = (uint32_t)vc_draw_range(
-			&program->draw, program->sides[!s].lanes[qp].rd_atomic,
-			program->limits->rd_atomic_max);
-	}
-}
-
-void vc_rc_cq_depths_draw(struct vc_program *program)
-{
-	for (uint32_t s = 0; s < VC_SIDES; s++) {
-		struct vc_side *side = &program->sides[s];
-
-		for (uint32_t c = 0; c < side->cq_count; c++)
-			side->cq_depth[c] = (uint32_t)vc_draw_range(&program->draw, 1, 8);
-		for (uint32_t q = 0; q < program->qp_count; q++) {
-			side->cq_depth[side->lanes[q].send_cq] += side->lanes[q].send_depth;
-			side->cq_depth[side->lanes[q].receive_cq] += side->lanes[q].receive_depth;
-		}
-		for (uint32_t c = 0; c < side->cq_count; c++)
-			if (side->cq_depth[c] > program->limits->cqe_max)
-				side->cq_depth[c] = program->limits->cqe_max;
-	}
-}
-
-static void add_cell(struct vc_program *program, uint32_t s, uint32_t qp)
-{
-	struct vc_side *side = &program->sides[s];
-	struct vc_cell *cell = &side->cells[side->cell_count++];
-	uint32_t mr = vc_program_draw_mr(program, s);
-
-	cell->at = vc_program_place(program, s, mr, 8, 8,
-				    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
-	cell->initial = vc_draw_u64(&program->draw);
-	cell->value = cell->initial;
-	cell->qp = qp;
-}
-
-void vc_rc_cells_draw(struct vc_program *program, uint32_t s, uint32_t qp)
-{
-	uint32_t count = (uint32_t)vc_draw_range(&program->draw, 1, VC_CELL_MAX - 1);
-
-	if (!program->limits->atomics)
-		return;
-	for (uint32_t i = 0; i < count; i++)
-		add_cell(program, s, qp);
-}
-
-void vc_rc_windows_draw(struct vc_program *program, uint32_t s, uint32_t qp, uint32_t count)
-{
-	struct vc_lane *lane = &program->sides[s].lanes[qp];
-
-	for (uint32_t w = 0; w < count; w++) {
-		uint32_t mr = vc_program_draw_mr(program, s);
-		uint32_t length = (uint32_t)vc_draw_range(&program->draw, 1, 6000);
-
-		lane->windows[w] = vc_program_place(program, s, mr, length, 1,
-						    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
-	}
-	lane->window_count = count;
-	lane->window_live = count;
-}
-
 enum vc_op vc_rc_op_draw(struct vc_program *program, uint32_t op_mask)
 {
 	for (;;) {
@@ -131,6 +16,7 @@ enum vc_op vc_rc_op_draw(struct vc_program *program, uint32_t op_mask)
 		if (!(op_mask & (1u << op)))
 			continue;
 		if ((vc_op_is_atomic(op) && !program->limits->atomics) ||
+		    (op == VC_OP_ATOMIC_WRITE && !program->limits->atomic_write) ||
 		    (op == VC_OP_SEND_INV && !program->limits->windows)) {
 			program->skipped++;
 			return VC_OP_SEND_IMM;
@@ -186,8 +72,8 @@ static struct vc_request *find_write(const struct vc_lane *lane)
 	for (uint32_t back = 0; back < 8 && index-- > 0; back++) {
 		struct vc_request *write = &lane->requests[index];
 
-		if (vc_op_is_write(write->op) && write->length > 0 &&
-		    write->window == VC_NO_INDEX &&
+		if (vc_op_is_write(write->op) && write->op != VC_OP_ATOMIC_WRITE &&
+		    write->length > 0 && write->window == VC_NO_INDEX &&
 		    !(write->flags & (VC_SUPERSEDED | VC_READ_BACK)))
 			return write;
 	}
@@ -211,7 +97,8 @@ static void place_remote(struct vc_program *program, uint32_t side, uint32_t qp,
 				  : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
 	uint32_t mr;
 
-	if (lane->window_live && vc_draw_chance(&program->draw, 1, 4) &&
+	if (lane->window_live && request->op != VC_OP_ATOMIC_WRITE &&
+	    vc_draw_chance(&program->draw, 1, 4) &&
 	    (request->op != VC_OP_READ || can_fence(program, side))) {
 		uint32_t w = lane->window_live - 1;
 		const struct vc_piece *window = &lane->windows[w];
@@ -226,7 +113,8 @@ static void place_remote(struct vc_program *program, uint32_t side, uint32_t qp,
 		}
 	}
 	mr = vc_program_draw_mr(program, other);
-	request->remote = vc_program_place(program, other, mr, request->length, 1, access);
+	request->remote = vc_program_place(program, other, mr, request->length,
+					   request->op == VC_OP_ATOMIC_WRITE ? 8 : 1, access);
 }
 
 /*
@@ -240,10 +128,10 @@ static bool reuse_remote(struct vc_program *program, uint32_t side, struct vc_la
 	struct vc_request *write;
 	struct vc_mr *mr;
 
-	if (!vc_draw_chance(&program->draw, 1, 5))
+	if (!vc_draw_chance(&program->draw, 1, 5) || !vc_program_is_reliable(program))
 		return false;
 	write = find_write(lane);
-	if (!write || request->op == VC_OP_WRITE_IMM)
+	if (!write || request->op == VC_OP_WRITE_IMM || request->op == VC_OP_ATOMIC_WRITE)
 		return false;
 	request->remote = write->remote;
 	if (request->op == VC_OP_READ) {
@@ -336,8 +224,8 @@ static void build_transfer(struct vc_program *program, uint32_t side, uint32_t q
 			   struct vc_request *request)
 {
 	struct vc_lane *lane = &program->sides[side].lanes[qp];
-	bool forward = request->op != VC_OP_READ && can_fence(program, side) &&
-		       forward_read(program, lane, request);
+	bool forward = request->op != VC_OP_READ && request->op != VC_OP_ATOMIC_WRITE &&
+		       can_fence(program, side) && forward_read(program, lane, request);
 
 	if (!vc_op_is_send(request->op) && (forward || !reuse_remote(program, side, lane, request)))
 		place_remote(program, side, qp, request);
@@ -352,7 +240,7 @@ static void draw_flags(struct vc_program *program, uint32_t side, struct vc_lane
 
 	/* A window may go only when no READ through it can be repeated any more. */
 	if ((vc_draw_chance(draw, 1, 12) || request->op == VC_OP_SEND_INV) &&
-	    can_fence(program, side))
+	    can_fence(program, side) && vc_program_is_reliable(program))
 		request->flags |= VC_FENCE;
 	if (vc_op_takes_receive(request->op) && vc_draw_chance(draw, 1, 3))
 		request->flags |= VC_SOLICITED;
@@ -371,9 +259,9 @@ struct vc_request *vc_rc_request_add(struct vc_program *program, uint32_t side, 
 	struct vc_request *request = vc_program_add_request(program, side, qp);
 
 	request->op = op;
-	request->length = length;
+	request->length = op == VC_OP_ATOMIC_WRITE ? 8 : length;
 	request->imm = (uint32_t)vc_draw_u64(&program->draw);
-	if (op == VC_OP_SEND_INV && peer->window_live)
+	if (op == VC_OP_SEND_INV && peer->window_live && program->window_type == 2)
 		request->window = --peer->window_live;
 	else if (op == VC_OP_SEND_INV)
 		request->op = VC_OP_SEND;
@@ -382,13 +270,12 @@ struct vc_request *vc_rc_request_add(struct vc_program *program, uint32_t side, 
 	else
 		build_transfer(program, side, qp, request);
 	draw_flags(program, side, lane, request);
-	if (vc_op_takes_receive(request->op))
+	if (vc_op_takes_receive(request->op) && !program->is_open)
 		add_receive(program, side, qp, request, lane->request_count - 1);
 	return request;
 }
 
-/* The signalled SEND that ends each lane. */
-static void add_last(struct vc_program *program, uint32_t side, uint32_t qp)
+struct vc_request *vc_rc_last_add(struct vc_program *program, uint32_t side, uint32_t qp)
 {
 	uint32_t bound = program->limits->size_max < 64 ? program->limits->size_max : 64;
 	uint32_t length = (uint32_t)vc_draw_below(&program->draw, bound + 1ULL);
@@ -396,6 +283,7 @@ static void add_last(struct vc_program *program, uint32_t side, uint32_t qp)
 
 	last->flags |= VC_SIGNALED;
 	last->completes = true;
+	return last;
 }
 
 /* Phase `phase` is everything that the lanes hold by now. */
@@ -419,11 +307,8 @@ static void add_solicited_phases(struct vc_program *program)
 {
 	for (uint32_t phase = VC_PHASE_SWEEP; phase < VC_PHASES; phase++) {
 		for (uint32_t s = 0; s < VC_SIDES; s++) {
-			struct vc_lane *lane = &program->sides[s].lanes[0];
-			struct vc_request *request;
+			struct vc_request *request = vc_rc_last_add(program, s, 0);
 
-			add_last(program, s, 0);
-			request = &lane->requests[lane->request_count - 1];
 			request->flags &= ~VC_SOLICITED;
 			if (phase == VC_PHASE_SOLICITED)
 				request->flags |= VC_SOLICITED;
@@ -433,36 +318,12 @@ static void add_solicited_phases(struct vc_program *program)
 	program->phase_count = VC_PHASES;
 }
 
-static void draw_shapes(struct vc_program *program)
-{
-	const struct vc_limits *limits = program->limits;
-	bool windows = limits->windows && (limits->op_mask & (1u << VC_OP_SEND_INV));
-	struct vc_draw *draw = &program->draw;
-
-	for (uint32_t s = 0; s < VC_SIDES; s++) {
-		if (limits->atomics)
-			add_cell(program, s, VC_NO_INDEX);
-		if (vc_draw_chance(draw, 1, 6))
-			program->sides[s].late_us = (uint32_t)vc_draw_range(draw, 1, 200);
-	}
-	for (uint32_t q = 0; q < program->qp_count; q++) {
-		vc_rc_lane_draw(program, q);
-		for (uint32_t s = 0; s < VC_SIDES; s++) {
-			vc_rc_cells_draw(program, s, q);
-			if (windows)
-				vc_rc_windows_draw(
-					program, s, q,
-					(uint32_t)vc_draw_below(draw, VC_WINDOW_MAX + 1));
-		}
-	}
-}
-
 void vc_rc_program_draw(struct vc_program *program)
 {
 	const struct vc_limits *limits = program->limits;
 	struct vc_draw *draw = &program->draw;
 
-	draw_shapes(program);
+	vc_rc_shapes_draw(program);
 	for (uint32_t i = 0; i < limits->ops; i++) {
 		uint32_t side = (uint32_t)vc_draw_below(draw, VC_SIDES);
 		uint32_t qp = (uint32_t)vc_draw_below(draw, program->qp_count);
@@ -473,7 +334,7 @@ void vc_rc_program_draw(struct vc_program *program)
 	}
 	for (uint32_t q = 0; q < program->qp_count; q++)
 		for (uint32_t s = 0; s < VC_SIDES; s++)
-			add_last(program, s, q);
+			(void)vc_rc_last_add(program, s, q);
 	close_phase(program, VC_PHASE_MAIN);
 	if (program->solicited)
 		add_solicited_phases(program);

@@ -10,6 +10,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "tools/verbs_check/open_program.h"
+
+enum { ARRIVALS_MANY = 200 };
+
 static enum vc_verdict record(struct vc_report *report, enum vc_verdict verdict, const char *format,
 			      va_list args)
 {
@@ -53,13 +57,62 @@ enum vc_verdict vc_report_remote(struct vc_report *report, enum vc_verdict verdi
 	return report->verdict;
 }
 
-void vc_report_count(struct vc_report *report, const struct vc_program *program)
+/* What may have come to `side` in an open seed. */
+static void count_awaited(struct vc_report *report, const struct vc_program *program, uint32_t side)
+{
+	bool by_queue = program->transport == VC_TRANSPORT_XRC;
+	uint32_t ends = by_queue ? program->sides[side].pool_count : program->qp_count;
+
+	for (uint32_t from = 0; from < VC_SIDES; from++) {
+		for (uint32_t q = 0; q < program->qp_count; q++) {
+			const struct vc_lane *lane = &program->sides[from].lanes[q];
+
+			for (uint32_t i = 0; i < lane->request_count * ends; i++) {
+				const struct vc_request *request = &lane->requests[i / ends];
+
+				if (!vc_open_is_for(program, from, request, q, side, i % ends))
+					continue;
+				if (request->flags & VC_MULTICAST)
+					report->awaited_group++;
+				else if (!(request->flags & VC_REPLY))
+					report->awaited[program->transport]++;
+			}
+		}
+	}
+}
+
+enum vc_verdict vc_report_check_arrivals(struct vc_report *report)
+{
+	for (uint32_t t = 0; t < VC_TRANSPORT_COUNT; t++)
+		if (report->awaited[t] > ARRIVALS_MANY &&
+		    report->arrived[t] < report->awaited[t] / 2)
+			return vc_report_wrong(report,
+					       "%s: only %" PRIu64 " of %" PRIu64
+					       " messages came; if the network loses so many say "
+					       "--link loss",
+					       vc_transport_str(t), report->arrived[t],
+					       report->awaited[t]);
+	if (report->awaited_group > ARRIVALS_MANY &&
+	    report->arrived_group < report->awaited_group / 2)
+		return vc_report_wrong(report,
+				       "multicast: only %" PRIu64 " of %" PRIu64
+				       " copies came; if the network loses so many say --link loss",
+				       report->arrived_group, report->awaited_group);
+	return VC_RIGHT;
+}
+
+void vc_report_count(struct vc_report *report, const struct vc_program *program, uint32_t side)
 {
 	report->seed_count++;
 	report->request_count += program->request_count;
 	report->byte_count += program->byte_count;
 	report->skipped += program->skipped;
 	report->fault_counts[program->fault]++;
+	report->transport_counts[program->transport]++;
+	for (uint32_t f = 0; f < VC_FEATURE_COUNT; f++)
+		report->feature_counts[f] += vc_program_has(program, f);
+	if (program->is_open)
+		count_awaited(report, program, side);
 	for (uint32_t s = 0; s < VC_SIDES; s++) {
 		for (uint32_t q = 0; q < program->qp_count; q++) {
 			const struct vc_lane *lane = &program->sides[s].lanes[q];
@@ -85,6 +138,15 @@ static void print_counts(const struct vc_report *report)
 {
 	for (uint32_t op = 0; op < VC_OP_COUNT; op++)
 		printf("  %-12s %" PRIu64 "\n", vc_op_str((enum vc_op)op), report->op_counts[op]);
+	for (uint32_t t = 0; t < VC_TRANSPORT_COUNT; t++)
+		printf("  %-12s %" PRIu64 " seeds; %" PRIu64 " of %" PRIu64
+		       " messages came to shared or unreliable receives here\n",
+		       vc_transport_str(t), report->transport_counts[t], report->arrived[t],
+		       report->awaited[t]);
+	printf("  %-12s %" PRIu64 " of %" PRIu64 " copies came\n", "multicast",
+	       report->arrived_group, report->awaited_group);
+	for (uint32_t f = 0; f < VC_FEATURE_COUNT; f++)
+		printf("  %-12s %" PRIu64 " seeds\n", vc_feature_str(f), report->feature_counts[f]);
 	for (uint32_t f = VC_FAULT_NONE + 1; f < VC_FAULT_COUNT; f++)
 		if (report->fault_counts[f])
 			printf("  fault: %s %" PRIu64 "\n", vc_fault_str((enum vc_fault)f),

@@ -28,7 +28,13 @@ struct vc_report {
 	uint64_t request_count;
 	uint64_t byte_count;
 	uint64_t skipped;
-	uint64_t op_counts[VC_OP_COUNT]; /* that succeeded, both sides */
+	uint64_t op_counts[VC_OP_COUNT];	       /* that succeeded, both sides */
+	uint64_t transport_counts[VC_TRANSPORT_COUNT]; /* seeds */
+	uint64_t feature_counts[VC_FEATURE_COUNT];     /* seeds */
+	uint64_t arrived[VC_TRANSPORT_COUNT];	       /* messages of open seeds, here */
+	uint64_t awaited[VC_TRANSPORT_COUNT];
+	uint64_t arrived_group;
+	uint64_t awaited_group;
 	uint64_t fault_counts[VC_FAULT_COUNT];
 	uint64_t progress_ns;
 };
@@ -41,7 +47,10 @@ enum vc_verdict vc_report_unusable(struct vc_report *report, const char *format,
 enum vc_verdict vc_report_remote(struct vc_report *report, enum vc_verdict verdict,
 				 const char *text);
 
-void vc_report_count(struct vc_report *report, const struct vc_program *program);
+void vc_report_count(struct vc_report *report, const struct vc_program *program, uint32_t side);
+/* Of an unreliable transport on a network that is said to lose nothing hardly anything may be
+ * lost: it would be a transport that does nothing. Wrong when half of many messages are missing. */
+enum vc_verdict vc_report_check_arrivals(struct vc_report *report);
 /* A line on the terminal that the next one overwrites, ten times a second at most. */
 void vc_report_progress(struct vc_report *report, uint64_t seed_count, uint64_t now_ns);
 /* The last line, the line to repeat a failure with, with -v the counts, with --json an object. */

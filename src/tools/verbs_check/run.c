@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "tools/verbs_check/completion.h"
+#include "tools/verbs_check/poll.h"
 
 enum { POLL_MAX = 16, IDLE_YIELD = 16, IDLE_LOOK = 256 };
 
@@ -45,8 +46,11 @@ static bool is_phase_done(const struct vc_run *run)
 		const struct vc_phase *phase = &lane->phases[run->phase];
 		const struct vc_lane_run *at = &run->lanes[q];
 
-		if (at->request_posted < phase->request_post ||
-		    at->receive_posted < phase->receive_post ||
+		/* Receives of messages that are lost stay where they are. */
+		bool owes_receives = vc_program_is_reliable(run->program) &&
+				     at->receive_posted < phase->receive_post;
+
+		if (at->request_posted < phase->request_post || owes_receives ||
 		    next_completing(lane, at->request_done) < phase->request_await ||
 		    at->receive_done < phase->receive_await)
 			return false;
@@ -111,6 +115,8 @@ static enum vc_verdict finish_request(struct vc_run *run, const struct ibv_wc *w
 	(void)vc_request_describe(run->program, run->side, qp, index, what, sizeof(what));
 	if (!vc_completion_check(wc, &expected, text, sizeof(text)))
 		return report_completion(run, what, text);
+	verdict = vc_region_fetch(run->endpoint, &run->program->sides[run->side], run->memory,
+				  run->report);
 	/* Unsignalled ones before it are done too. */
 	for (uint32_t i = run->lanes[qp].request_done; i <= index && verdict == VC_RIGHT; i++) {
 		const struct vc_request *done = &own_lane(run, qp)->requests[i];
@@ -163,6 +169,8 @@ static enum vc_verdict finish_receive(struct vc_run *run, const struct ibv_wc *w
 	at->receive_done = index + 1;
 	if (receive->status != IBV_WC_SUCCESS)
 		return VC_RIGHT;
+	verdict = vc_region_fetch(run->endpoint, &run->program->sides[run->side], run->memory,
+				  run->report);
 	/* This message and all before it on the QP are in memory. */
 	for (; at->arrival_done <= receive->request && verdict == VC_RIGHT; at->arrival_done++)
 		verdict = vc_memory_check_arrived(run->memory, run->program, run->side, qp,
@@ -206,6 +214,14 @@ static enum vc_verdict report_stray(struct vc_run *run, const struct ibv_wc *wc,
 		run->program->fault == VC_FAULT_NONE ? "" : vc_fault_str(run->program->fault));
 }
 
+static enum vc_verdict take_arrival(struct vc_run *run, uint32_t cq, const struct ibv_wc *wc)
+{
+	enum vc_verdict verdict = vc_region_fetch(run->endpoint, &run->program->sides[run->side],
+						  run->memory, run->report);
+
+	return verdict == VC_RIGHT ? vc_arrival_take(run, cq, wc) : verdict;
+}
+
 static enum vc_verdict take_completion(struct vc_run *run, uint32_t cq, const struct ibv_wc *wc)
 {
 	const struct vc_lane *lane;
@@ -215,6 +231,8 @@ static enum vc_verdict take_completion(struct vc_run *run, uint32_t cq, const st
 
 	while (q < run->program->qp_count && run->endpoint->qps[q]->qp_num != wc->qp_num)
 		q++;
+	if (q == run->program->qp_count && run->endpoint->targets[0])
+		return take_arrival(run, cq, wc);
 	if (q == run->program->qp_count)
 		return vc_report_wrong(run->report,
 				       "completion with qp_num 0x%x, which no QP of this seed has",
@@ -226,6 +244,8 @@ static enum vc_verdict take_completion(struct vc_run *run, uint32_t cq, const st
 	if (request < at->request_posted && request < phase->request_await && lane->send_cq == cq &&
 	    wc->wr_id == vc_request_wr_id(run->program, run->side, q, request))
 		return finish_request(run, wc, q, request);
+	if (run->program->is_open)
+		return take_arrival(run, cq, wc);
 	if (at->receive_done < at->receive_posted && at->receive_done < phase->receive_await &&
 	    lane->receive_cq == cq &&
 	    wc->wr_id == vc_receive_wr_id(run->program, run->side, q, at->receive_done))
@@ -239,8 +259,10 @@ enum vc_verdict vc_run_poll(struct vc_run *run, uint32_t *out_count)
 	struct ibv_wc wcs[POLL_MAX];
 
 	for (uint32_t c = 0; c < side->cq_count; c++) {
-		int got = ibv_poll_cq(run->endpoint->cqs[c], (int)side->poll_batch, wcs);
+		int got = vc_poll(run->endpoint, c, (int)side->poll_batch, wcs, run->report);
 
+		if (run->report->verdict != VC_RIGHT)
+			return run->report->verdict;
 		if (got < 0 || got > (int)side->poll_batch)
 			return vc_report_wrong(run->report, "ibv_poll_cq for %u: %d",
 					       side->poll_batch, got);
@@ -377,6 +399,8 @@ enum vc_verdict vc_run_phase(struct vc_run *run)
 		verdict = post_all(run, &count);
 		if (verdict == VC_RIGHT)
 			verdict = vc_run_poll(run, &count);
+		if (verdict == VC_RIGHT)
+			verdict = vc_vary_step(run);
 		if (verdict == VC_RIGHT && !count)
 			verdict = rest(run);
 		if (verdict != VC_RIGHT)
@@ -384,6 +408,8 @@ enum vc_verdict vc_run_phase(struct vc_run *run)
 		if (count)
 			run->idle = 0;
 	}
+	if (vc_vary_settle(run) != VC_RIGHT)
+		return run->report->verdict;
 	return run->endpoint->channel ? vc_event_settle(run) : VC_RIGHT;
 }
 

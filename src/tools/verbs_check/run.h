@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "tools/verbs_check/arrival.h"
 #include "tools/verbs_check/control.h"
 #include "tools/verbs_check/endpoint.h"
 #include "tools/verbs_check/memory.h"
@@ -24,6 +25,24 @@ struct vc_lane_run {
 	uint32_t arrival_done; /* of the other side's requests, checked in memory */
 };
 
+/* Asynchronous events that have come; async.c. */
+struct vc_async {
+	uint32_t drained[VC_QP_MAX];
+	uint32_t last_wqe[VC_QP_MAX];
+	uint32_t access_errors[VC_QP_MAX];
+	uint32_t request_errors[VC_QP_MAX];
+	uint32_t limits[VC_QP_MAX]; /* by pool */
+};
+
+/* What is changed while requests run; vary.c. */
+struct vc_vary {
+	struct vc_draw draw; /* of this side alone */
+	uint32_t countdown;
+	uint32_t drain_qp;
+	uint32_t drain_seen; /* its SQ_DRAINED events before */
+	bool is_draining;
+};
+
 /* A CQ's notification. Armed after which an empty poll was seen: the next entry owes an event. */
 enum vc_arm { VC_ARM_NONE, VC_ARM_MAYBE, VC_ARM_WATCHED };
 
@@ -37,6 +56,12 @@ struct vc_run {
 	uint32_t phase;
 	unsigned int stall_s;
 	struct vc_lane_run lanes[VC_QP_MAX];
+	struct vc_device *device;
+	union ibv_gid peer_gid;
+	struct vc_arrivals arrivals;
+	struct vc_async async;
+	struct vc_vary vary;
+	bool is_flushing; /* an open seed's QPs are in the error state */
 	enum vc_arm arms[VC_CQ_MAX];
 	bool owed[VC_CQ_MAX];
 	bool quiet;		  /* the receive CQ of qp 0 is set aside for solicited events */
@@ -61,6 +86,44 @@ enum vc_verdict vc_run_check_empty(struct vc_run *run);
 enum vc_verdict vc_run_post_requests(struct vc_run *run, uint32_t qp, uint32_t *out_count);
 enum vc_verdict vc_run_post_receives(struct vc_run *run, uint32_t qp, uint32_t limit,
 				     uint32_t *out_count);
+
+/* wr_post.c: a list of requests by ibv_wr_*(). */
+int vc_post_by_builder(struct ibv_qp_ex *qp, const struct ibv_send_wr *list, enum ibv_qp_type type);
+
+/* arrival.c: an open seed's receive completions. */
+enum vc_verdict vc_arrival_prepare(struct vc_run *run);
+enum vc_verdict vc_arrival_take(struct vc_run *run, uint32_t cq, const struct ibv_wc *wc);
+void vc_arrival_fini(struct vc_run *run);
+
+/* grh.c */
+struct vc_grh_place {
+	uint32_t from;
+	uint32_t lane;
+	uint32_t pool;
+	uint32_t index;
+	uint32_t qp;
+};
+
+/* Before a receive is posted: no byte that could be a header. */
+void vc_grh_blank(const struct vc_run *run, const struct vc_receive *receive);
+enum vc_verdict vc_grh_check(struct vc_run *run, const struct ibv_wc *wc,
+			     const struct vc_grh_place *place);
+
+/* async.c: takes what has come, and checks that it may come. */
+enum vc_verdict vc_async_take(struct vc_run *run);
+/* Until a count is `expected`. */
+enum vc_verdict vc_async_await(struct vc_run *run, const uint32_t *count, uint32_t expected,
+			       const char *what);
+/* What an error seed owes its responder, and that nothing else has come. */
+enum vc_verdict vc_async_check_fault(struct vc_run *run);
+
+/* SRQ_LIMIT of the shared queues that are to tell; all receives that it counts are posted. */
+enum vc_verdict vc_limit_arm_all(struct vc_run *run);
+
+/* vary.c: now and then, in the loop of a phase. */
+enum vc_verdict vc_vary_step(struct vc_run *run);
+/* Back to where everything runs. */
+enum vc_verdict vc_vary_settle(struct vc_run *run);
 
 /* event.c */
 void vc_event_note_polled(struct vc_run *run, uint32_t cq, int got);

@@ -7,6 +7,7 @@
 #include "tools/verbs_check/session.h"
 
 #include "tools/verbs_check/agree.h"
+#include "tools/verbs_check/open_phases.h"
 #include "tools/verbs_check/rc_phases.h"
 #include "tools/verbs_check/run.h"
 
@@ -33,13 +34,20 @@ static enum vc_verdict set_up_seed(struct session *session, uint32_t side, struc
 		verdict = vc_endpoint_exchange(&session->endpoint, program, side, &session->control,
 					       report);
 	if (verdict == VC_RIGHT)
-		verdict = vc_rc_endpoint_connect(&session->endpoint, &session->device, program,
-						 side, &session->peer, report);
+		verdict = vc_datagram_create(&session->endpoint, &session->device, program, side,
+					     &session->peer, report);
 	if (verdict == VC_RIGHT)
-		verdict = vc_rc_endpoint_bind(&session->endpoint, program, side, &session->memory,
-					      report);
+		verdict = vc_endpoint_connect(&session->endpoint, &session->device, program, side,
+					      &session->peer, report);
+	if (verdict == VC_RIGHT)
+		verdict = vc_window_bind_all(&session->endpoint, program, side, &session->memory,
+					     report);
+	if (verdict == VC_RIGHT)
+		verdict = vc_arrival_prepare(run);
 	if (verdict == VC_RIGHT)
 		verdict = vc_run_prepost(run);
+	if (verdict == VC_RIGHT)
+		verdict = vc_limit_arm_all(run);
 	return verdict;
 }
 
@@ -54,6 +62,8 @@ static enum vc_verdict run_seed(struct session *session, const struct vc_options
 		.report = report,
 		.side = side,
 		.stall_s = options->stall_s,
+		.device = &session->device,
+		.peer_gid = session->peer.gid,
 	};
 	enum vc_verdict verdict;
 
@@ -62,16 +72,24 @@ static enum vc_verdict run_seed(struct session *session, const struct vc_options
 	vc_program_draw(&session->program, &session->limits, seed);
 	verdict = set_up_seed(session, side, &run, report);
 	if (verdict == VC_RIGHT)
-		verdict = vc_rc_phases_run(&run);
+		verdict = session->program.is_open ? vc_open_phases_run(&run)
+						   : vc_rc_phases_run(&run);
 	if (verdict == VC_RIGHT)
 		verdict = vc_run_check_empty(&run);
 	if (verdict == VC_RIGHT)
-		verdict = vc_memory_check_all(&session->memory, &session->program, side, report);
+		verdict = vc_async_take(&run);
+	if (verdict == VC_RIGHT)
+		verdict = vc_region_fetch(&session->endpoint, &session->program.sides[side],
+					  &session->memory, report);
+	if (verdict == VC_RIGHT)
+		verdict = vc_memory_check_all(&session->memory, &session->program, side,
+					      &run.arrivals, report);
 	if (verdict != VC_RIGHT)
 		vc_control_fail(&session->control, report);
-	verdict = vc_endpoint_destroy(&session->endpoint, report);
+	vc_arrival_fini(&run);
+	verdict = vc_endpoint_destroy(&session->endpoint, &session->program, side, report);
 	if (verdict == VC_RIGHT)
-		vc_report_count(report, &session->program);
+		vc_report_count(report, &session->program, side);
 	return verdict;
 }
 
@@ -113,6 +131,10 @@ enum vc_verdict vc_session_run(struct vc_options *options, uint32_t side, int fd
 		vc_report_progress(report, options->seed_count, vc_now_ns());
 		verdict = run_seed(&session, options, side, options->seed + i, report);
 	}
+	if (verdict == VC_RIGHT && !session.limits.lossy)
+		verdict = vc_report_check_arrivals(report);
+	if (verdict != VC_RIGHT)
+		vc_control_fail(&session.control, report);
 	/* The other side's last comparison counts too. */
 	if (verdict == VC_RIGHT)
 		verdict = vc_control_barrier(&session.control, UINT64_MAX, report);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What UD QPs need beside themselves: an address handle to the other side for each, with a flow
+ * label and a traffic class of its own, and the multicast group of the seed, which the QPs of both
+ * sides that are members join. Called once a seed, after the QPs are made and before they are
+ * connected.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "tools/verbs_check/endpoint.h"
+
+#define GROUP_LID 0
+
+static bool is_ipv4(const union ibv_gid *gid)
+{
+	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+	return memcmp(gid->raw, prefix, sizeof(prefix)) == 0;
+}
+
+/* 239.x.y.z of organisation scope, or ff15:: of link-local scope upwards; of the own family. */
+static void draw_group(const struct vc_program *program, const union ibv_gid *own,
+		       union ibv_gid *out_group)
+{
+	uint64_t bits = program->group;
+
+	memset(out_group, 0, sizeof(*out_group));
+	if (is_ipv4(own)) {
+		memcpy(out_group->raw, own->raw, 12);
+		out_group->raw[12] = 239;
+		for (int i = 13; i < 16; i++, bits >>= 8)
+			out_group->raw[i] = (uint8_t)bits;
+		return;
+	}
+	out_group->raw[0] = 0xff;
+	out_group->raw[1] = 0x12;
+	for (int i = 8; i < 16; i++, bits >>= 8)
+		out_group->raw[i] = (uint8_t)bits;
+}
+
+static struct ibv_ah *create_ah(const struct vc_device *device, const union ibv_gid *to,
+				uint16_t lid, uint32_t flow_label)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.dlid = lid,
+		.port_num = device->port,
+		.grh = {.dgid = *to,
+			.sgid_index = device->gid_index,
+			.flow_label = flow_label & 0xfffff,
+			.traffic_class = (uint8_t)(flow_label << 2),
+			.hop_limit = 64},
+	};
+
+	return ibv_create_ah(device->pds[0], &attr);
+}
+
+static enum vc_verdict join(struct vc_endpoint *endpoint, const struct vc_side *side,
+			    const struct vc_program *program, struct vc_report *report)
+{
+	for (uint32_t q = 0; q < program->qp_count; q++) {
+		int error;
+
+		if (!side->lanes[q].attached)
+			continue;
+		error = ibv_attach_mcast(endpoint->qps[q], &endpoint->group, GROUP_LID);
+		if (error)
+			return vc_report_unusable(report, "ibv_attach_mcast: %s", strerror(error));
+	}
+	return VC_RIGHT;
+}
+
+enum vc_verdict vc_datagram_create(struct vc_endpoint *endpoint, const struct vc_device *device,
+				   const struct vc_program *program, uint32_t side,
+				   const struct vc_peer *peer, struct vc_report *report)
+{
+	if (program->transport != VC_TRANSPORT_UD)
+		return VC_RIGHT;
+	for (uint32_t q = 0; q < program->qp_count; q++) {
+		endpoint->ahs[q] = create_ah(device, &peer->gid, peer->lid,
+					     (uint32_t)program->seed * 16 + q);
+		if (!endpoint->ahs[q])
+			return vc_report_unusable(report, "ibv_create_ah: %s", strerror(errno));
+	}
+	if (!vc_program_has(program, VC_FEATURE_MULTICAST))
+		return VC_RIGHT;
+	draw_group(program, &device->gid, &endpoint->group);
+	endpoint->group_ah = create_ah(device, &endpoint->group, GROUP_LID, 0);
+	if (!endpoint->group_ah)
+		return vc_report_unusable(report, "ibv_create_ah of a group: %s", strerror(errno));
+	return join(endpoint, &program->sides[side], program, report);
+}
+
+static void destroy_ah(struct ibv_ah *ah, struct vc_report *report)
+{
+	int error = ah ? ibv_destroy_ah(ah) : 0;
+
+	if (error)
+		(void)vc_report_wrong(report, "ibv_destroy_ah: %s", strerror(error));
+}
+
+void vc_datagram_destroy(struct vc_endpoint *endpoint, const struct vc_program *program,
+			 uint32_t side, struct vc_report *report)
+{
+	for (uint32_t q = 0; q < VC_QP_MAX; q++) {
+		destroy_ah(endpoint->ahs[q], report);
+		destroy_ah(endpoint->returns[q].ah, report);
+		if (!endpoint->group_ah || !endpoint->qps[q] ||
+		    !program->sides[side].lanes[q].attached || report->verdict != VC_RIGHT)
+			continue;
+		if (ibv_detach_mcast(endpoint->qps[q], &endpoint->group, GROUP_LID))
+			(void)vc_report_wrong(report, "ibv_detach_mcast: %s", strerror(errno));
+	}
+	destroy_ah(endpoint->group_ah, report);
+}
