@@ -157,14 +157,14 @@ static enum vc_verdict find_message(struct vc_run *run, const struct origin *ori
 	uint32_t links = program->limits->links;
 	bool any_order = program->transport == VC_TRANSPORT_UD ||
 			 vc_mask_has(links, VC_LINK_REORDER) || vc_mask_has(links, VC_LINK_DUP);
-	const bool *seen = run->arrivals.seen[origin->to] +
-			   run->arrivals.offsets[origin->from][origin->lane];
-	uint32_t first = any_order ? 0
-				   : run->arrivals.cursors[origin->from][origin->lane][origin->to];
+	const bool *seen =
+		run->arrivals.seen[origin->to] + run->arrivals.offsets[origin->from][origin->lane];
+	uint32_t first =
+		any_order ? 0 : run->arrivals.cursors[origin->from][origin->lane][origin->to];
 
 	for (uint32_t i = first; i < lane->request_count; i++) {
-		if (!is_for(run, origin, i) ||
-		    (seen[i] && !vc_mask_has(links, VC_LINK_DUP)) || !fits(run, origin, i, wc))
+		if (!is_for(run, origin, i) || (seen[i] && !vc_mask_has(links, VC_LINK_DUP)) ||
+		    !fits(run, origin, i, wc))
 			continue;
 		*out_index = i;
 		return VC_RIGHT;
@@ -173,10 +173,10 @@ static enum vc_verdict find_message(struct vc_run *run, const struct origin *ori
 		run->report,
 		"%s message of %u bytes (opcode %d, flags 0x%x, immediate 0x%x) in receive %u of "
 		"%s %s %u is none that %s qp %u has sent there from request %u on",
-		vc_transport_str(program->transport), wc->byte_len, (int)wc->opcode,
-		wc->wc_flags, ntohl(wc->imm_data), origin->index, vc_side_str(run->side),
-		program->is_shared ? "shared queue" : "qp", origin->pool,
-		vc_side_str(origin->from), origin->lane, first);
+		vc_transport_str(program->transport), wc->byte_len, (int)wc->opcode, wc->wc_flags,
+		ntohl(wc->imm_data), origin->index, vc_side_str(run->side),
+		program->is_shared ? "shared queue" : "qp", origin->pool, vc_side_str(origin->from),
+		origin->lane, first);
 }
 
 /* Of a reliable one: the next of the sender, which must fit. */
@@ -201,22 +201,22 @@ static enum vc_verdict take_next(struct vc_run *run, const struct origin *origin
 	expect(run, origin, i, &expected);
 	(void)vc_request_describe(run->program, origin->from, origin->lane, i, by, sizeof(by));
 	if (!vc_completion_check(wc, &expected, text, sizeof(text)))
-		return vc_report_wrong(run->report, "completion of receive %u of pool %u for %s: %s",
+		return vc_report_wrong(run->report,
+				       "completion of receive %u of pool %u for %s: %s",
 				       origin->index, origin->pool, by, text);
 	if (vc_op_is_send(request_of(run, origin, i)->op) &&
 	    !vc_memory_check_list(run->memory, run->program, run->side, &list,
 				  request_of(run, origin, i), &mismatch))
-		return vc_report_wrong(
-			run->report,
-			"%s: byte %" PRIu64 " of the message: expected 0x%02x, found 0x%02x", by,
-			mismatch.offset, mismatch.expected, mismatch.found);
+		return vc_report_wrong(run->report,
+				       "%s: byte %" PRIu64
+				       " of the message: expected 0x%02x, found 0x%02x",
+				       by, mismatch.offset, mismatch.expected, mismatch.found);
 	*out_index = i;
 	return VC_RIGHT;
 }
 
 /* WRITEs that were sent before it are in memory. */
-static enum vc_verdict check_writes(struct vc_run *run, const struct origin *origin,
-				    uint32_t index)
+static enum vc_verdict check_writes(struct vc_run *run, const struct origin *origin, uint32_t index)
 {
 	struct vc_lane_run *at = &run->lanes[origin->lane];
 	enum vc_verdict verdict = VC_RIGHT;
@@ -232,7 +232,7 @@ static enum vc_verdict check_writes(struct vc_run *run, const struct origin *ori
 }
 
 static enum vc_verdict accept_message(struct vc_run *run, const struct origin *origin,
-			      const struct ibv_wc *wc)
+				      const struct ibv_wc *wc)
 {
 	struct vc_arrivals *arrivals = &run->arrivals;
 	enum vc_verdict verdict;
@@ -313,9 +313,7 @@ enum vc_verdict vc_arrival_take(struct vc_run *run, uint32_t cq, const struct ib
 				       ibv_wc_status_str(wc->status));
 	origin.lane = origin.qp;
 	origin.to = is_xrc ? origin.pool : origin.qp;
-	own_cq = program->sides[run->side]
-			 .lanes[is_xrc ? origin.pool : origin.qp]
-			 .receive_cq;
+	own_cq = program->sides[run->side].lanes[is_xrc ? origin.pool : origin.qp].receive_cq;
 	if (cq != own_cq ||
 	    (!is_xrc && program->sides[run->side].lanes[origin.qp].pool != origin.pool))
 		return vc_report_wrong(run->report,
@@ -332,9 +330,9 @@ enum vc_verdict vc_arrival_take(struct vc_run *run, uint32_t cq, const struct ib
 		if (!find_sender(run, wc, &origin))
 			return vc_report_wrong(run->report, "datagram of src_qp 0x%x, a stranger",
 					       wc->src_qp);
-		verdict = vc_grh_check(run, wc, &(struct vc_grh_place){origin.from, origin.lane,
-								       origin.pool, origin.index,
-								       origin.qp});
+		verdict = vc_grh_check(run, wc,
+				       &(struct vc_grh_place){origin.from, origin.lane, origin.pool,
+							      origin.index, origin.qp});
 		if (verdict != VC_RIGHT)
 			return verdict;
 	}

@@ -78,8 +78,8 @@ enum vc_verdict vc_datagram_create(struct vc_endpoint *endpoint, const struct vc
 	if (program->transport != VC_TRANSPORT_UD)
 		return VC_RIGHT;
 	for (uint32_t q = 0; q < program->qp_count; q++) {
-		endpoint->ahs[q] = create_ah(device, &peer->gid, peer->lid,
-					     (uint32_t)program->seed * 16 + q);
+		endpoint->ahs[q] =
+			create_ah(device, &peer->gid, peer->lid, (uint32_t)program->seed * 16 + q);
 		if (!endpoint->ahs[q])
 			return vc_report_unusable(report, "ibv_create_ah: %s", strerror(errno));
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The 40 bytes in front of a datagram. RoCEv2 puts the packet's IP header there: IPv6 fills all of
- * them, IPv4 the last 20, and the first 20 are then undefined. The receives' bytes were 0xff before,
- * so that nothing stale can be taken for a header. The first datagram of each QP is also kept as an
- * address to answer to, made by either of the two functions that verbs have for it.
+ * them, IPv4 the last 20, and the first 20 are then undefined. The receives' bytes were 0xff
+ * before, so that nothing stale can be taken for a header. The first datagram of each QP is also
+ * kept as an address to answer to, made by either of the two functions that verbs have for it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -35,8 +35,7 @@ static void copy_header(const struct vc_run *run, const struct vc_grh_place *pla
 
 		if (part > piece->length)
 			part = piece->length;
-		memcpy(out + done, vc_memory_at(run->memory, run->program, run->side, piece),
-		       part);
+		memcpy(out + done, vc_memory_at(run->memory, run->program, run->side, piece), part);
 		done += part;
 	}
 }
@@ -113,8 +112,7 @@ static enum vc_verdict keep_return(struct vc_run *run, const struct ibv_wc *wc,
 enum vc_verdict vc_grh_check(struct vc_run *run, const struct ibv_wc *wc,
 			     const struct vc_grh_place *place)
 {
-	const union ibv_gid *source =
-		place->from == run->side ? &run->device->gid : &run->peer_gid;
+	const union ibv_gid *source = place->from == run->side ? &run->device->gid : &run->peer_gid;
 	uint8_t bytes[VC_GRH_BYTES];
 
 	if (!(wc->wc_flags & IBV_WC_GRH) || wc->pkey_index != 0)
@@ -123,8 +121,7 @@ enum vc_verdict vc_grh_check(struct vc_run *run, const struct ibv_wc *wc,
 				       wc->wc_flags, wc->pkey_index);
 	copy_header(run, place, bytes);
 	if (!is_header_right(bytes, source, &run->device->gid) &&
-	    !(run->endpoint->group_ah &&
-	      is_header_right(bytes, source, &run->endpoint->group)))
+	    !(run->endpoint->group_ah && is_header_right(bytes, source, &run->endpoint->group)))
 		return vc_report_wrong(
 			run->report,
 			"datagram in receive %u of pool %u: no IP%s header from the sender in its "

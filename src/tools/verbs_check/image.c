@@ -217,7 +217,8 @@ enum vc_verdict vc_memory_check_all(struct vc_memory *memory, const struct vc_pr
 	for (uint32_t p = 0; program->is_open && p < mine->pool_count; p++)
 		expect_pool(memory, program, side, p, arrivals->taken[p]);
 	for (uint32_t c = 0; c < mine->cell_count; c++)
-		vc_memory_put_u64(memory->image, program, side, &mine->cells[c].at, mine->cells[c].value);
+		vc_memory_put_u64(memory->image, program, side, &mine->cells[c].at,
+				  mine->cells[c].value);
 	if (memcmp(memory->bytes, memory->image, count) == 0)
 		return VC_RIGHT;
 	while (memory->bytes[at] == memory->image[at])

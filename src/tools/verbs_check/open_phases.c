@@ -29,11 +29,9 @@ static enum vc_verdict drain_receives(struct vc_run *run)
 		enum vc_verdict verdict = VC_RIGHT;
 
 		for (uint32_t q = 0; q < run->program->qp_count && verdict == VC_RIGHT; q++)
-			verdict = vc_run_post_receives(run, q,
-						       run->program->sides[run->side]
-							       .lanes[q]
-							       .receive_count,
-						       &count);
+			verdict = vc_run_post_receives(
+				run, q, run->program->sides[run->side].lanes[q].receive_count,
+				&count);
 		if (verdict == VC_RIGHT)
 			verdict = vc_run_poll(run, &count);
 		if (verdict != VC_RIGHT)
@@ -67,8 +65,8 @@ static enum vc_verdict check_limits(struct vc_run *run)
 		return VC_RIGHT;
 	for (uint32_t p = 0; p < side->pool_count && verdict == VC_RIGHT; p++)
 		if (side->limits[p])
-			verdict = vc_async_await(run, &run->async.limits[p], 1,
-						 "SRQ_LIMIT_REACHED");
+			verdict =
+				vc_async_await(run, &run->async.limits[p], 1, "SRQ_LIMIT_REACHED");
 	return verdict;
 }
 
@@ -82,9 +80,9 @@ static enum vc_verdict await_send(struct vc_run *run, uint64_t wr_id, enum ibv_w
 	while (got == 0 && vc_now_ns() < give_up)
 		got = vc_poll(run->endpoint, cq, 1, &wc, run->report);
 	if (got != 1 || wc.wr_id != wr_id || wc.status != status)
-		return vc_report_wrong(run->report,
-				       "too long a datagram: %d completions, status %d, expected %d",
-				       got, got == 1 ? (int)wc.status : -1, (int)status);
+		return vc_report_wrong(
+			run->report, "too long a datagram: %d completions, status %d, expected %d",
+			got, got == 1 ? (int)wc.status : -1, (int)status);
 	return VC_RIGHT;
 }
 

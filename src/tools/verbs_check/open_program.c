@@ -10,10 +10,10 @@
 
 #include "tools/verbs_check/rc_program.h"
 
-#define OP_BIT(op)  (1u << (op))
-#define OPS_UD	    (OP_BIT(VC_OP_SEND) | OP_BIT(VC_OP_SEND_IMM))
-#define OPS_UC	    (OPS_UD | OP_BIT(VC_OP_WRITE) | OP_BIT(VC_OP_WRITE_IMM))
-#define OPS_ALL	    (OP_BIT(VC_OP_COUNT) - 1)
+#define OP_BIT(op) (1u << (op))
+#define OPS_UD	   (OP_BIT(VC_OP_SEND) | OP_BIT(VC_OP_SEND_IMM))
+#define OPS_UC	   (OPS_UD | OP_BIT(VC_OP_WRITE) | OP_BIT(VC_OP_WRITE_IMM))
+#define OPS_ALL	   (OP_BIT(VC_OP_COUNT) - 1)
 
 enum { SEND_MAX = 16384, REPLIES_MAX = 2, SHARED_DEPTH_MIN = 8, LOSSY_DEPTH_MIN = 24 };
 
@@ -69,8 +69,8 @@ static void draw_pools(struct vc_program *program, uint32_t s)
 
 static void draw_shape(struct vc_program *program)
 {
-	program->is_shared = program->transport == VC_TRANSPORT_XRC ||
-			     vc_program_has(program, VC_FEATURE_SRQ);
+	program->is_shared =
+		program->transport == VC_TRANSPORT_XRC || vc_program_has(program, VC_FEATURE_SRQ);
 	program->solicited = false;
 	vc_rc_shapes_draw(program);
 	for (uint32_t s = 0; s < VC_SIDES; s++) {
@@ -271,9 +271,8 @@ void vc_open_program_draw(struct vc_program *program)
 			struct vc_lane *lane = &side->lanes[q];
 			uint32_t await = reliable ? lane->receive_count : 0;
 
-			lane->phases[VC_PHASE_MAIN] =
-				(struct vc_phase){main_count[s][q], main_count[s][q],
-						  lane->receive_count, await};
+			lane->phases[VC_PHASE_MAIN] = (struct vc_phase){
+				main_count[s][q], main_count[s][q], lane->receive_count, await};
 			lane->phases[VC_PHASE_REPLY] =
 				(struct vc_phase){lane->request_count, lane->request_count,
 						  lane->receive_count, await};

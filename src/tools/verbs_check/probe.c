@@ -11,7 +11,7 @@
 #include "tools/verbs_check/device.h"
 #include "tools/verbs_check/transport.h"
 
-#define SEND_OPS                                                                      \
+#define SEND_OPS                                                                          \
 	(IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_WRITE | \
 	 IBV_QP_EX_WITH_RDMA_READ)
 
@@ -64,8 +64,8 @@ static void probe_inline(const struct trial *trial)
 static void probe_transports(const struct trial *trial)
 {
 	struct vc_device *device = trial->device;
-	struct ibv_xrcd_init_attr attr = {.comp_mask = IBV_XRCD_INIT_ATTR_FD |
-						       IBV_XRCD_INIT_ATTR_OFLAGS,
+	struct ibv_xrcd_init_attr attr = {.comp_mask =
+						  IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
 					  .fd = -1,
 					  .oflags = O_CREAT};
 

@@ -29,7 +29,8 @@ static enum vc_verdict reregister(struct vc_endpoint *endpoint, struct vc_device
 	error = ibv_rereg_mr(endpoint->mrs[m], flags, device->pds[mr->pd], bytes, mr->length,
 			     (int)mr->access);
 	if (error)
-		return vc_report_wrong(report, "ibv_rereg_mr of %zu bytes with access 0x%x: %d (%s)",
+		return vc_report_wrong(report,
+				       "ibv_rereg_mr of %zu bytes with access 0x%x: %d (%s)",
 				       (size_t)mr->length, mr->access, error, strerror(errno));
 	if (endpoint->mrs[m]->pd != device->pds[mr->pd] || endpoint->mrs[m]->addr != bytes ||
 	    endpoint->mrs[m]->length != mr->length)

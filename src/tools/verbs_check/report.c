@@ -12,7 +12,8 @@
 
 #include "tools/verbs_check/open_program.h"
 
-enum { ARRIVALS_MANY = 200 };
+/* Sockets overflow on a busy machine, so that a good share may be missing. */
+enum { ARRIVALS_MANY = 200, ARRIVALS_SHARE = 10 };
 
 static enum vc_verdict record(struct vc_report *report, enum vc_verdict verdict, const char *format,
 			      va_list args)
@@ -85,7 +86,7 @@ enum vc_verdict vc_report_check_arrivals(struct vc_report *report)
 {
 	for (uint32_t t = 0; t < VC_TRANSPORT_COUNT; t++)
 		if (report->awaited[t] > ARRIVALS_MANY &&
-		    report->arrived[t] < report->awaited[t] / 2)
+		    report->arrived[t] < report->awaited[t] / ARRIVALS_SHARE)
 			return vc_report_wrong(report,
 					       "%s: only %" PRIu64 " of %" PRIu64
 					       " messages came; if the network loses so many say "
@@ -93,7 +94,7 @@ enum vc_verdict vc_report_check_arrivals(struct vc_report *report)
 					       vc_transport_str(t), report->arrived[t],
 					       report->awaited[t]);
 	if (report->awaited_group > ARRIVALS_MANY &&
-	    report->arrived_group < report->awaited_group / 2)
+	    report->arrived_group < report->awaited_group / ARRIVALS_SHARE)
 		return vc_report_wrong(report,
 				       "multicast: only %" PRIu64 " of %" PRIu64
 				       " copies came; if the network loses so many say --link loss",

@@ -48,8 +48,8 @@ enum vc_verdict vc_report_remote(struct vc_report *report, enum vc_verdict verdi
 				 const char *text);
 
 void vc_report_count(struct vc_report *report, const struct vc_program *program, uint32_t side);
-/* Of an unreliable transport on a network that is said to lose nothing hardly anything may be
- * lost: it would be a transport that does nothing. Wrong when half of many messages are missing. */
+/* Of an unreliable transport on a network that is said to lose nothing some messages must come, or
+ * it would be right for one that does nothing. Wrong when nine tenths of many are missing. */
 enum vc_verdict vc_report_check_arrivals(struct vc_report *report);
 /* A line on the terminal that the next one overwrites, ten times a second at most. */
 void vc_report_progress(struct vc_report *report, uint64_t seed_count, uint64_t now_ns);

@@ -18,24 +18,24 @@
 	X(UD, "ud")      \
 	X(XRC, "xrc")
 
-#define VC_FEATURES(X)                                                                     \
-	X(SRQ, "srq")		/* receives from queues that QPs share */                      \
-	X(RESIZE_SRQ, "resize-srq") /* while messages come */                                  \
-	X(SRQ_LIMIT, "srq-limit")   /* one event when the queue falls below the limit */       \
-	X(WR, "wr")		/* ibv_wr_*() in place of ibv_post_send() */                   \
-	X(CQ_EX, "cq-ex")	/* ibv_start_poll() and all the fields, with time stamps */    \
-	X(RESIZE_CQ, "resize-cq")	/* while completions come */                           \
-	X(REREG, "rereg")	/* regions that were registered otherwise at first */          \
-	X(ODP, "odp")		/* on-demand regions */                                        \
-	X(IMPLICIT, "implicit") /* keys of the whole address space */                          \
-	X(DM, "dm")		/* device memory */                                            \
-	X(WINDOW1, "window1")	/* windows of type 1, by ibv_bind_mw() */                      \
-	X(DRAIN, "drain")	/* send queues drained (SQD) while requests run */             \
-	X(ASYNC, "async")	/* asynchronous events: those owed come, no others */          \
-	X(MULTICAST, "multicast") /* UD groups with members on both sides */                   \
-	X(REPLY, "reply")	/* UD answers by address handles made of a completion */       \
-	X(BAD_QKEY, "bad-qkey") /* UD messages that nobody may receive */                      \
-	X(OVERSIZE, "oversize") /* a UD message above the MTU */
+#define VC_FEATURES(X)                                                                          \
+	X(SRQ, "srq")		    /* receives from queues that QPs share */                   \
+	X(RESIZE_SRQ, "resize-srq") /* while messages come */                                   \
+	X(SRQ_LIMIT, "srq-limit")   /* one event when the queue falls below the limit */        \
+	X(WR, "wr")		    /* ibv_wr_*() in place of ibv_post_send() */                \
+	X(CQ_EX, "cq-ex")	    /* ibv_start_poll() and all the fields, with time stamps */ \
+	X(RESIZE_CQ, "resize-cq")   /* while completions come */                                \
+	X(REREG, "rereg")	    /* regions that were registered otherwise at first */       \
+	X(ODP, "odp")		    /* on-demand regions */                                     \
+	X(IMPLICIT, "implicit")	    /* keys of the whole address space */                       \
+	X(DM, "dm")		    /* device memory */                                         \
+	X(WINDOW1, "window1")	    /* windows of type 1, by ibv_bind_mw() */                   \
+	X(DRAIN, "drain")	    /* send queues drained (SQD) while requests run */          \
+	X(ASYNC, "async")	    /* asynchronous events: those owed come, no others */       \
+	X(MULTICAST, "multicast")   /* UD groups with members on both sides */                  \
+	X(REPLY, "reply")	    /* UD answers by address handles made of a completion */    \
+	X(BAD_QKEY, "bad-qkey")	    /* UD messages that nobody may receive */                   \
+	X(OVERSIZE, "oversize")	    /* a UD message above the MTU */
 
 #define VC_LINKS(X)     \
 	X(LOSS, "loss") \

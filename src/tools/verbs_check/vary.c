@@ -82,8 +82,7 @@ static enum vc_verdict follow_drain(struct vc_run *run)
 {
 	enum vc_verdict verdict = vc_async_take(run);
 
-	if (verdict != VC_RIGHT ||
-	    run->async.drained[run->vary.drain_qp] == run->vary.drain_seen)
+	if (verdict != VC_RIGHT || run->async.drained[run->vary.drain_qp] == run->vary.drain_seen)
 		return verdict;
 	return modify(run, IBV_QPS_RTS, 0);
 }

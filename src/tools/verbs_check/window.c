@@ -39,8 +39,8 @@ static enum vc_verdict await(const struct binding *b, uint32_t q, uint64_t wr_id
 		return vc_report_wrong(b->report,
 				       "memory window: status %d (%s), opcode %d, expected "
 				       "success and opcode %d",
-				       (int)wc.status, ibv_wc_status_str(wc.status),
-				       (int)wc.opcode, (int)opcode);
+				       (int)wc.status, ibv_wc_status_str(wc.status), (int)wc.opcode,
+				       (int)opcode);
 	return VC_RIGHT;
 }
 
@@ -89,8 +89,8 @@ static int post_bind(const struct binding *b, uint32_t q, uint32_t w, uint64_t w
 		ibv_wr_start(builder);
 		builder->wr_id = wr_id;
 		builder->wr_flags = IBV_SEND_SIGNALED;
-		ibv_wr_bind_mw(builder, b->endpoint->windows[q][w],
-			       b->endpoint->window_rkeys[q][w], &info);
+		ibv_wr_bind_mw(builder, b->endpoint->windows[q][w], b->endpoint->window_rkeys[q][w],
+			       &info);
 		return ibv_wr_complete(builder);
 	}
 	wr.bind_mw.mw = b->endpoint->windows[q][w];

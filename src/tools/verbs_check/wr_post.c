@@ -86,8 +86,7 @@ static void say_atomic_write(struct ibv_qp_ex *qp, const struct ibv_send_wr *wr)
 	ibv_wr_atomic_write(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr, bytes);
 }
 
-int vc_post_by_builder(struct ibv_qp_ex *qp, const struct ibv_send_wr *list,
-		       enum ibv_qp_type type)
+int vc_post_by_builder(struct ibv_qp_ex *qp, const struct ibv_send_wr *list, enum ibv_qp_type type)
 {
 	ibv_wr_start(qp);
 	for (const struct ibv_send_wr *wr = list; wr; wr = wr->next) {
