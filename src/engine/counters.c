@@ -1,22 +1,94 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The counters' memory: a memory file where the system has them, else private pages. */
+/*
+ * The counters' memory is a file in the shared directory, so that it can be found by device and
+ * outlives its process: uroce-counters-<ifindex>-<number>. The process holds a lock on it for as
+ * long as it lives. Whoever finds one without a lock adds it to the device's past,
+ * uroce-counters-<ifindex>-past, and removes it: so a device's counters never go back, even when a
+ * program was killed. The lock on the past serialises that.
+ *
+ * Where there is no such directory the memory has no name, and where the system has none of that
+ * kind it is private; nothing else changes.
+ */
 #include "engine/counters.h"
 
+#include "engine/shared_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct roce_shared_counters *roce_shared_counters_create(int *out_fd)
+#define NAME "uroce-counters"
+
+/* A file without a name until it is locked and whole: nobody may find it half made. */
+static int open_unnamed(const char *dir)
+{
+	int fd = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+	if (fd >= 0 && (flock(fd, LOCK_SH) != 0 ||
+			posix_fallocate(fd, 0, sizeof(struct roce_shared_counters)) != 0)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void give_name(int fd, const char *dir, uint32_t ifindex)
+{
+	static _Atomic unsigned int number;
+	char self[32];
+	char path[PATH_MAX];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	for (int i = 0; i < 100; i++) {
+		snprintf(path, sizeof(path), "%s/" NAME "-%u-%d.%u", dir, ifindex, getpid(),
+			 number++);
+		if (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ||
+		    errno != EEXIST)
+			return;
+	}
+}
+
+static struct roce_shared_counters *map(int fd)
 {
 	const size_t bytes = sizeof(struct roce_shared_counters);
-	struct roce_shared_counters *counters = MAP_FAILED;
-	int fd = memfd_create("uroce-counters", MFD_CLOEXEC);
 
-	if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0)
-		counters = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+
+struct roce_shared_counters *roce_shared_counters_create(uint32_t ifindex, int *out_fd)
+{
+	const size_t bytes = sizeof(struct roce_shared_counters);
+	struct roce_shared_counters past;
+	struct roce_shared_counters *counters;
+	char dir[ROCE_SHARED_DIR_MAX];
+	bool is_shared = roce_shared_dir_get(dir) == 0;
+	int fd = -1;
+
+	if (is_shared) {
+		(void)roce_shared_counters_sum(ifindex, &past); /* those who ended leave room */
+		fd = open_unnamed(dir);
+		is_shared = fd >= 0;
+	}
+	if (fd < 0) {
+		fd = memfd_create(NAME, MFD_CLOEXEC);
+		if (fd >= 0 && ftruncate(fd, (off_t)bytes) != 0) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	counters = map(fd);
 	if (counters == MAP_FAILED) {
 		if (fd >= 0)
 			close(fd);
 		fd = -1;
+		is_shared = false;
 		counters = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 				-1, 0);
 	}
@@ -25,6 +97,9 @@ struct roce_shared_counters *roce_shared_counters_create(int *out_fd)
 	counters->magic = ROCE_SHARED_COUNTERS_MAGIC;
 	counters->version = ROCE_SHARED_COUNTERS_VERSION;
 	counters->pid = (uint32_t)getpid();
+	counters->ifindex = ifindex;
+	if (is_shared)
+		give_name(fd, dir, ifindex);
 	*out_fd = fd;
 	return counters;
 }
@@ -35,4 +110,103 @@ void roce_shared_counters_destroy(struct roce_shared_counters *counters, int fd)
 		munmap(counters, sizeof(*counters));
 	if (fd >= 0)
 		close(fd);
+}
+
+/* ---- the device's sum ---- */
+
+static void add(struct roce_shared_counters *sum, const struct roce_shared_counters *c)
+{
+	for (uint32_t i = 0; i < ROCE_COUNTER_COUNT; i++)
+		sum->transport.v[i] += c->transport.v[i];
+	for (uint32_t i = 0; i < ROCE_DECODE_COUNT; i++)
+		sum->decode[i] += c->decode[i];
+#define X(field, text) sum->engine.field += c->engine.field;
+	ROCE_ENGINE_STATS(X)
+#undef X
+#define X(field, text) sum->pktio.field += c->pktio.field;
+	ROCE_PKTIO_STATS(X)
+#undef X
+}
+
+/* False: no counters of this version. */
+static bool read_counters(int fd, struct roce_shared_counters *out)
+{
+	return pread(fd, out, sizeof(*out), 0) == (ssize_t)sizeof(*out) &&
+	       out->magic == ROCE_SHARED_COUNTERS_MAGIC &&
+	       out->version == ROCE_SHARED_COUNTERS_VERSION;
+}
+
+/* One process's: into the sum while it lives, into the past when it has ended. */
+static void take(int dir_fd, const char *name, struct roce_shared_counters *past,
+		 struct roce_shared_counters *living)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct roce_shared_counters c;
+	bool is_over;
+
+	if (fd < 0)
+		return;
+	is_over = flock(fd, LOCK_EX | LOCK_NB) == 0;
+	if (read_counters(fd, &c))
+		add(is_over ? past : living, &c);
+	if (is_over)
+		unlinkat(dir_fd, name, 0);
+	close(fd);
+}
+
+static int open_past(const char *dir, uint32_t ifindex, struct roce_shared_counters *out)
+{
+	char path[ROCE_SHARED_DIR_MAX + 64];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" NAME "-%u-past", dir, ifindex);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX) != 0) {
+		close(fd);
+		return -EIO;
+	}
+	if (!read_counters(fd, out)) {
+		memset(out, 0, sizeof(*out));
+		out->magic = ROCE_SHARED_COUNTERS_MAGIC;
+		out->version = ROCE_SHARED_COUNTERS_VERSION;
+		out->ifindex = ifindex;
+	}
+	return fd;
+}
+
+int roce_shared_counters_sum(uint32_t ifindex, struct roce_shared_counters *out)
+{
+	struct roce_shared_counters living = {0};
+	char dir_name[ROCE_SHARED_DIR_MAX];
+	struct roce_shared_counters past;
+	char past_name[48];
+	struct dirent *entry;
+	size_t prefix;
+	DIR *dir;
+	int err = roce_shared_dir_get(dir_name);
+	int fd;
+
+	if (err)
+		return err;
+	prefix = (size_t)snprintf(past_name, sizeof(past_name), NAME "-%u-", ifindex);
+	fd = open_past(dir_name, ifindex, &past);
+	if (fd < 0)
+		return fd;
+	snprintf(past_name + prefix, sizeof(past_name) - prefix, "past");
+	dir = opendir(dir_name);
+	while (dir && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, past_name, prefix) == 0 &&
+		    strcmp(entry->d_name, past_name) != 0)
+			take(dirfd(dir), entry->d_name, &past, &living);
+	}
+	if (dir)
+		closedir(dir);
+	if (pwrite(fd, &past, sizeof(past), 0) != (ssize_t)sizeof(past))
+		err = -EIO;
+	close(fd);
+	*out = past;
+	add(out, &living);
+	return err;
 }

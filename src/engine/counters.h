@@ -55,7 +55,13 @@ struct roce_shared_counters {
 
 /* Maps a new one. *out_fd is the memory's descriptor for others to map, or -1 where the system has
  * none to give (the counters are private then). NULL when there is no memory. */
-struct roce_shared_counters *roce_shared_counters_create(int *out_fd);
+struct roce_shared_counters *roce_shared_counters_create(uint32_t ifindex, int *out_fd);
 void roce_shared_counters_destroy(struct roce_shared_counters *counters, int fd);
+
+/*
+ * What the device has counted in all processes of this user, living and ended, in this network
+ * namespace. Never less than the last time. 0 or -errno: there is no directory to share.
+ */
+int roce_shared_counters_sum(uint32_t ifindex, struct roce_shared_counters *out);
 
 #endif

@@ -174,10 +174,9 @@ static int create(uint32_t ifindex, uint64_t namespace_id, struct roce_engine **
 	if (err)
 		goto fail;
 	err = -ENOMEM;
-	e->counters = roce_shared_counters_create(&e->counters_fd);
+	e->counters = roce_shared_counters_create(ifindex, &e->counters_fd);
 	if (!e->counters)
 		goto fail;
-	e->counters->ifindex = ifindex;
 	roce_netdev_device_name(e->port.facts.name, e->counters->device_name);
 	e->queue.transport = &e->device.transport;
 	e->queue.ifindex = ifindex;

@@ -56,6 +56,15 @@ void roce_netdev_source_abandon(struct roce_netdev_source *src);
 /* Brings the GIDs into table order. */
 void roce_netdev_sort_gids(struct roce_gid *gids, uint32_t count);
 
+/* The device's GUID, as it stands in memory and on the wire. Never 0. */
+void roce_netdev_guid(const struct roce_netdev *dev, uint8_t out[8]);
+
+/* The number in its uverbs name: the same in every process. */
+static inline uint32_t roce_netdev_index(const struct roce_netdev *dev)
+{
+	return dev->ifindex - 1;
+}
+
 /*
  * The RDMA device's name: uroce_<netdev>, unless UROCE_NAME says otherwise: a list of
  * name=netdev pairs with commas ("mlx5_0=eth0,mlx5_1=eth1").

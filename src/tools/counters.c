@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MEMORY_NAME "/memfd:uroce-counters"
+#define MEMORY_NAME "uroce-counters" /* of a file, or of memory without one */
 
 static const char *const decode_names[ROCE_DECODE_COUNT] = {
 #define X(name, text) "decode_" #name,
@@ -113,8 +113,10 @@ static bool is_counter_memory(int dir_fd, const char *name)
 	char target[256];
 	ssize_t n = readlinkat(dir_fd, name, target, sizeof(target) - 1);
 
-	return n >= (ssize_t)strlen(MEMORY_NAME) &&
-	       strncmp(target, MEMORY_NAME, strlen(MEMORY_NAME)) == 0;
+	if (n <= 0)
+		return false;
+	target[n] = '\0';
+	return strstr(target, "/memfd:" MEMORY_NAME) || strstr(target, "/" MEMORY_NAME "-");
 }
 
 static int print_process(struct printer *p, const char *pid)

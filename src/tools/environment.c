@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * LD_LIBRARY_PATH gets our directory in front, once: `uroce run` inside `uroce run` must not make
- * it grow. UROCE_UROCED names the daemon that belongs to these libraries, so that a library that is
- * used from a build tree does not start an installed one of another version.
+ * it grow. The preload shim, which shows the devices in sysfs, goes into LD_PRELOAD; its absence is
+ * no error: programs find less then, but run. UROCE_UROCED names the daemon that belongs to these
+ * libraries, so that a library that is used from a build tree does not start an installed one of
+ * another version.
  */
 #include "tools/environment.h"
 
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool has_item(const char *list, const char *item, char separator)
 {
@@ -45,6 +48,9 @@ int roce_environment_set(const struct roce_place *place, bool preload)
 	char library[PATH_MAX + 32];
 	int rc = put_first("LD_LIBRARY_PATH", place->library_dir);
 
+	snprintf(library, sizeof(library), "%s/liburoce-preload.so", place->library_dir);
+	if (!rc && access(library, R_OK) == 0)
+		rc = put_first("LD_PRELOAD", library);
 	if (!rc && preload) {
 		snprintf(library, sizeof(library), "%s/libibverbs.so.1", place->library_dir);
 		rc = put_first("LD_PRELOAD", library);

@@ -12,6 +12,14 @@
 #define UDP_HEADER_BYTES 8u
 #define ICRC_BYTES	 4u
 
+/*
+ * IBTA A17.4.5.1: a UD completion tells which IP version the packet had, but the work completion
+ * has no member for it. ConnectX tells in `sl`, which Ethernet has no use for: bit 3 for UDP, and 1
+ * or 2 for the IP header. UCX 1.13 finds the addresses in the 40 bytes by that.
+ */
+#define SL_IPV6 0x9u
+#define SL_IPV4 0xau
+
 static uint16_t udp_length(const struct roce_rx_pkt *pkt, const struct roce_opcode_info *info)
 {
 	return (uint16_t)(UDP_HEADER_BYTES + info->header_len + pkt->payload_len +
@@ -60,6 +68,7 @@ enum roce_verdict roce_ud_rx(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
 			.src_qp = pkt->hdr.src_qpn.v,
 			.status = (uint8_t)status,
 			.opcode = ROCE_WC_RECV,
+			.sl = roce_gid_is_v4(pkt->dst) ? SL_IPV4 : SL_IPV6,
 			.wc_flags = (uint8_t)(ROCE_WC_GRH | (info->has_imm ? ROCE_WC_WITH_IMM : 0)),
 		},
 		pkt->hdr.solicited);

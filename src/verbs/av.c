@@ -11,6 +11,8 @@
 
 #include <errno.h>
 
+#define SL_MAX 15u /* 4 bits */
+
 /* 1 is what programs say that do not think of routers; a group may be meant to stay on the link. */
 static uint8_t hop_limit_of(const struct roce_av *av)
 {
@@ -30,8 +32,8 @@ int roce_av_resolve(struct roce_device *dev, const char *call, const struct roce
 	if (av->port_num != 1)
 		return roce_refuse(EINVAL, "%s: ah_attr.port_num %u, the only port is 1", call,
 				   av->port_num);
-	if (av->sl > 7)
-		return roce_refuse(EINVAL, "%s: ah_attr.sl %u is above 7", call, av->sl);
+	if (av->sl > SL_MAX) /* a UD completion's may come back here: up to 10 (transport/ud.c) */
+		return roce_refuse(EINVAL, "%s: ah_attr.sl %u is above %u", call, av->sl, SL_MAX);
 	/* The own index first: programs on both sides often use the same wrong one, and then the
 	 * peer's GID is zero for the same reason. */
 	if (dev->env->query_gid(dev->env_ctx, av->sgid_index, &sgid, &ifindex) != 0 ||

@@ -136,6 +136,7 @@ static void exchange(struct lo_device *lo, int gid_index)
 	assert_int_equal(wc.src_qp, a->qp_num);
 	assert_int_equal(wc.imm_data, 0x12345678);
 	assert_int_equal(wc.wc_flags, IBV_WC_GRH | IBV_WC_WITH_IMM);
+	assert_int_equal(wc.sl, grh->version_tclass_flow ? 0x9 : 0xa); /* IPv6 or IPv4 with UDP */
 	assert_memory_equal(lo->mem + RECV_AT + GRH, lo->mem, 100);
 
 	assert_int_equal(ibv_init_ah_from_wc(lo->context, 1, &wc, grh, &attr), 0);

@@ -202,9 +202,6 @@ static inline struct compat_ah *compat_ah_of(struct ibv_ah *ah)
 	return roce_container_of(ah, struct compat_ah, ah);
 }
 
-/* The latest device of this name that was listed, or NULL. */
-struct compat_device *compat_device_find(const char *name);
-
 /* NULL with errno set to -err. */
 void *compat_null(int err);
 /* -1 with errno set to -err. */

@@ -8,65 +8,14 @@
  */
 #include "compat/libibverbs/compat.h"
 
+#include "compat/preload/surroundings.h"
 #include "engine/netdev.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-#define MAC_BYTES 6
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct roce_list known = {&known, &known};
-static uint32_t next_index;
-
-/* ---- GUID ---- */
-
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t length)
-{
-	const uint8_t *p = data;
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
-static bool is_zero_mac(const uint8_t *mac)
-{
-	static const uint8_t zero[MAC_BYTES];
-
-	return memcmp(mac, zero, sizeof(zero)) == 0;
-}
-
-/* EUI-64 of the MAC address. A device without one (loopback, tunnels) gets a number that depends on
- * the host and the device's name; never 0, which would mean "none". */
-static uint64_t guid_of(const struct roce_netdev *nd)
-{
-	uint8_t eui[8];
-	uint64_t guid;
-
-	if (is_zero_mac(nd->mac)) {
-		char host[256] = "";
-		uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-		gethostname(host, sizeof(host) - 1);
-		hash = hash_bytes(hash, host, strlen(host));
-		hash = hash_bytes(hash, nd->name, strlen(nd->name));
-		memcpy(eui, &hash, sizeof(eui));
-		eui[0] = 0x02; /* locally administered */
-	} else {
-		eui[0] = nd->mac[0] ^ 0x02;
-		eui[1] = nd->mac[1];
-		eui[2] = nd->mac[2];
-		eui[3] = 0xff;
-		eui[4] = 0xfe;
-		eui[5] = nd->mac[3];
-		eui[6] = nd->mac[4];
-		eui[7] = nd->mac[5];
-	}
-	memcpy(&guid, eui, sizeof(guid));
-	return guid;
-}
 
 /* ---- devices ---- */
 
@@ -90,7 +39,7 @@ static struct compat_device *make_device(const struct roce_netdev *nd, const cha
 
 	if (!dev)
 		return NULL;
-	dev->index = next_index++;
+	dev->index = roce_netdev_index(nd);
 	dev->ifindex = nd->ifindex;
 	dev->dev.node_type = IBV_NODE_CA;
 	dev->dev.transport_type = IBV_TRANSPORT_IB;
@@ -109,13 +58,15 @@ static struct compat_device *get_device(const struct roce_netdev *nd)
 {
 	char name[ROCE_DEVICE_NAME_MAX];
 	struct compat_device *dev;
+	uint64_t guid;
 
 	roce_netdev_device_name(nd->name, name);
+	roce_netdev_guid(nd, (uint8_t *)&guid);
 	dev = find_device(nd, name);
 	if (!dev)
 		dev = make_device(nd, name);
 	if (dev)
-		dev->guid_be = guid_of(nd);
+		dev->guid_be = guid;
 	return dev;
 }
 
@@ -140,6 +91,7 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 
 	if (num_devices)
 		*num_devices = 0;
+	roce_surroundings_patch();
 	pthread_mutex_lock(&list_lock);
 	err = read_netdevs(&netdevs, &count);
 	if (!err) {
@@ -168,22 +120,6 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 void ibv_free_device_list(struct ibv_device **list)
 {
 	free(list);
-}
-
-struct compat_device *compat_device_find(const char *name)
-{
-	struct compat_device *found = NULL;
-	struct roce_list *pos;
-
-	pthread_mutex_lock(&list_lock);
-	roce_list_for_each (pos, &known) {
-		struct compat_device *dev = roce_container_of(pos, struct compat_device, link);
-
-		if (strcmp(dev->dev.name, name) == 0)
-			found = dev;
-	}
-	pthread_mutex_unlock(&list_lock);
-	return found;
 }
 
 const char *ibv_get_device_name(struct ibv_device *device)

@@ -5,6 +5,7 @@
  */
 #include "compat/libibverbs/compat.h"
 
+#include "compat/preload/port_speed.h"
 #include "verbs/limits.h"
 #include "verbs/refuse.h"
 
@@ -19,33 +20,6 @@
 #define ACK_DELAY_CODE 14
 
 #define HCA_CLOCK_KHZ  1000000 /* completion timestamps are nanoseconds */
-
-#define WIDTH_1X       1
-#define WIDTH_4X       2
-#define WIDTH_2X       16
-
-/* InfiniBand names a speed by lanes and rate of a lane; the closest at or below the network
- * device's (as the kernel's RoCE drivers choose). */
-static const struct {
-	uint32_t mbps;
-	uint8_t width;
-	uint8_t speed;
-} port_speeds[] = {
-	{400000, WIDTH_4X, 128}, {200000, WIDTH_4X, 64}, {100000, WIDTH_4X, 32},
-	{56000, WIDTH_4X, 16},	 {50000, WIDTH_2X, 32},	 {40000, WIDTH_4X, 8},
-	{25000, WIDTH_1X, 32},	 {20000, WIDTH_4X, 2},	 {10000, WIDTH_1X, 8},
-	{0, WIDTH_1X, 1},
-};
-
-static void fill_speed(struct ibv_port_attr *attr, uint32_t mbps)
-{
-	size_t i = 0;
-
-	while (mbps < port_speeds[i].mbps)
-		i++;
-	attr->active_width = port_speeds[i].width;
-	attr->active_speed = port_speeds[i].speed;
-}
 
 static void fill_device_attr(struct ibv_context *context, struct ibv_device_attr *attr)
 {
@@ -179,7 +153,8 @@ int compat_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_
 		.link_layer = IBV_LINK_LAYER_ETHERNET,
 		.flags = IBV_QPF_GRH_REQUIRED,
 	};
-	fill_speed(&full, port.speed_mbps);
+	full.active_width = roce_port_speed(port.speed_mbps)->width;
+	full.active_speed = roce_port_speed(port.speed_mbps)->speed;
 	memset(attr, 0, attr_len);
 	memcpy(attr, &full, attr_len < sizeof(full) ? attr_len : sizeof(full));
 	return 0;
