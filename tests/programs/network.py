@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The network changes under running programs: addresses come and go, the link goes down, an
+interface is removed. ibv_asyncwatch opens the device and waits for events, nothing more."""
+import re
+import time
+
+from harness import pair, process
+from harness.report import Failed
+
+from rows import row
+
+SECONDS = 10  # on a loaded machine; the note of the row says how long it took
+
+
+class Watch:
+    """ibv_asyncwatch on a device; each event is expected in its turn."""
+
+    def __init__(self, ns, device):
+        self.ns = ns
+        self.p = pair.start(ns, ["ibv_asyncwatch", "-d", device], line_buffered=True)
+        process.wait_until(lambda: "async event FD" in self.p.output(), 20, "ibv_asyncwatch")
+        self.seen = 0
+        self.slowest = 0.0
+
+    def events(self):
+        return re.findall(r"event_type IBV_EVENT_(\w+)", self.p.output())
+
+    def expect(self, *names, after):
+        """The events that `after`, a command in the namespace, makes."""
+        start = time.monotonic()
+        self.ns.run(*after.split())
+        wanted = self.seen + len(names)
+        try:
+            process.wait_until(lambda: len(self.events()) >= wanted, SECONDS, after, 0.002)
+        except process.Timeout:
+            pass
+        self.slowest = max(self.slowest, time.monotonic() - start)
+        got = self.events()[self.seen:]
+        if got != list(names):
+            raise Failed(f"{after}: {got or 'nothing'}, expected {list(names)}")
+        self.seen = wanted
+
+    def close(self, name):
+        """Nothing more came, and it still runs."""
+        time.sleep(0.2)
+        extra = self.events()[self.seen:]
+        if extra or self.p.poll() is not None:
+            raise Failed(f"{name}: {extra} at the end, status {self.p.status}\n{self.p.output()}")
+        self.p.end()
+        return f"events within {self.slowest * 1000:.0f} ms"
+
+
+def without_ipv6(ns, name="ur0"):
+    """Its addresses would come and go with the link, a moment later."""
+    path = f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6"
+    ns.run("sh", "-c", f"test ! -e {path} || echo 1 >{path}")
+
+
+@row("network/asyncwatch/addresses-and-link", ("pair", 9000))
+def addresses_and_link(ctx):
+    """Without a queue pair, and so without a slot and a daemon."""
+    ns = ctx.topology.a
+    without_ipv6(ns)
+    watch = Watch(ns, ctx.topology.device)
+    watch.expect("GID_CHANGE", after="ip addr add 10.78.0.1/24 dev ur0")
+    watch.expect("GID_CHANGE", after="ip addr del 10.78.0.1/24 dev ur0")
+    watch.expect(after="ip link set ur0 mtu 1500")
+    watch.expect("PORT_ERR", after="ip link set ur0 down")
+    watch.expect("PORT_ACTIVE", after="ip link set ur0 up")
+    watch.expect(after="ip addr add 10.79.0.1/32 dev lo")
+    status, output = pair.run(ns, [pair.UROCE, "status"], on_uroce=False)
+    if status != 1 or "no uroced is running" not in output:
+        raise Failed(f"it has started a daemon\n{output}")
+    return watch.close("addresses and link")
+
+
+@row("network/asyncwatch/interface-removed", ("pair", 1500))
+def interface_removed(ctx):
+    ns = ctx.topology.a
+    without_ipv6(ns)
+    watch = Watch(ns, ctx.topology.device)
+    watch.expect("PORT_ERR", "GID_CHANGE", "DEVICE_FATAL", after="ip link del ur0")
+    if any(d["name"] == ctx.topology.device for d in pair.devices(ns)):
+        raise Failed("it is still listed")
+    return watch.close("interface removed")
+
+
+def finish(outcome, seconds):
+    try:
+        outcome.client.wait(seconds)
+        outcome.server.wait(15)
+    except process.Timeout as e:
+        raise Failed(f"{e}\n{outcome.text()}") from e
+    pair.expect_success(outcome)
+    if "invalid data" in outcome.server.output() + outcome.client.output():
+        raise Failed(outcome.text())
+
+
+def start_pair(ctx, program, *args, gids=(0, 0)):
+    place = ctx.topology
+    port = pair.next_port()
+    option = "-x" if program.startswith("ib_") else "-g"
+    common = [program, "-d", place.device, "-p", port, *args]
+    server = pair.start(place.a, [*common, option, gids[0]])
+    process.wait_for_port(server, port)
+    client = pair.start(place.b, [*common, option, gids[1], place.ipv4], line_buffered=True)
+    return pair.Outcome(server, client)
+
+
+def start_running_pair(ctx, program, *args):
+    outcome = start_pair(ctx, program, *args)
+    process.wait_until(lambda: "remote address" in outcome.client.output(), 20, "the pair")
+    time.sleep(0.5)
+    return outcome
+
+
+@row("network/ud-pingpong/address-added-later", ("pair", 9000))
+def address_added_later(ctx):
+    """On addresses that came after other programs had started, which run on meanwhile and after."""
+    place = ctx.topology
+    first = start_running_pair(ctx, "ib_send_bw", "-F", "-c", "UD", "-D", 6)
+    for ns, number in ((place.a, 1), (place.b, 2)):
+        ns.run("ip", "addr", "add", f"10.78.0.{number}/24", "dev", "ur0")
+    gids = (pair.gid_index(place.a, place.device, "10.78.0.1"),
+            pair.gid_index(place.b, place.device, "10.78.0.2"))
+    finish(start_pair(ctx, "ibv_ud_pingpong", "-c", "-n", 1000, gids=gids), 60)
+    for ns, number in ((place.a, 1), (place.b, 2)):
+        ns.run("ip", "addr", "del", f"10.78.0.{number}/24", "dev", "ur0")
+    finish(first, 120)
+
+
+@row("network/rc-pingpong/address-removed", ("pair", 9000))
+def address_removed(ctx):
+    """Both ends fail by their retries: one cannot send any more, the other hears nothing."""
+    place = ctx.topology
+    outcome = start_running_pair(ctx, "ibv_rc_pingpong", "-n", 100000000)
+    place.b.run("ip", "addr", "del", f"{place.client_ipv4}/24", "dev", "ur0")
+    for side in (outcome.client, outcome.server):
+        try:
+            side.wait(60)
+        except process.Timeout as e:
+            raise Failed(f"{e}\n{outcome.text()}") from e
+    for side in (outcome.client, outcome.server):
+        if side.status != 1 or not re.search(r"Failed status .*\(12\)", side.output()):
+            raise Failed(outcome.text())
+
+
+@row("network/write-bw/link-down-and-up", ("pair", 9000))
+def link_down_and_up(ctx):
+    """A link that is away for less than the retries take costs time and nothing else."""
+    place = ctx.topology
+    outcome = start_running_pair(ctx, "ib_write_bw", "-F", "-D", 5, "-u", 17)
+    place.b.run("ip", "link", "set", "ur0", "down")
+    time.sleep(0.3)
+    place.b.run("ip", "link", "set", "ur0", "up")
+    finish(outcome, 120)
