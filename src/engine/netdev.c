@@ -185,10 +185,26 @@ static void read_link(const struct roce_netdev_source *src, struct rtnl_link *li
 	dev->speed_mbps = read_speed(src, dev->name);
 }
 
-static bool is_usable(struct rtnl_link *link, const struct roce_netdev *dev)
+const char *roce_netdev_lack_str(enum roce_netdev_lack lack)
 {
-	return (rtnl_link_get_flags(link) & IFF_UP) && dev->gid_count > 0 &&
-	       roce_mtu_enum_from_netdev(dev->mtu) > 0;
+	static const char *const texts[] = {
+#define X(name, text) text,
+		ROCE_NETDEV_LACKS(X)
+#undef X
+	};
+
+	return texts[lack];
+}
+
+static uint8_t find_lack(struct rtnl_link *link, const struct roce_netdev *dev)
+{
+	if (!(rtnl_link_get_flags(link) & IFF_UP))
+		return ROCE_NETDEV_LACKS_UP;
+	if (dev->gid_count == 0)
+		return ROCE_NETDEV_LACKS_ADDRESS;
+	if (roce_mtu_enum_from_netdev(dev->mtu) == 0)
+		return ROCE_NETDEV_LACKS_MTU;
+	return ROCE_NETDEV_LACKS_NOTHING;
 }
 
 static int compare_devices(const void *a, const void *b)
@@ -196,12 +212,28 @@ static int compare_devices(const void *a, const void *b)
 	const struct roce_netdev *x = a;
 	const struct roce_netdev *y = b;
 
+	if (!x->lack != !y->lack)
+		return x->lack ? 1 : -1;
 	if (x->is_loopback != y->is_loopback)
 		return x->is_loopback ? 1 : -1;
 	return x->ifindex < y->ifindex ? -1 : x->ifindex > y->ifindex;
 }
 
 int roce_netdev_list(struct roce_netdev_source *src, struct roce_netdev **out, uint32_t *out_count)
+{
+	int err = roce_netdev_list_all(src, out, out_count);
+
+	while (!err && *out_count && (*out)[*out_count - 1].lack)
+		--*out_count;
+	if (!err && !*out_count) {
+		free(*out);
+		*out = NULL;
+	}
+	return err;
+}
+
+int roce_netdev_list_all(struct roce_netdev_source *src, struct roce_netdev **out,
+			 uint32_t *out_count)
 {
 	struct nl_cache *links = NULL;
 	struct nl_cache *addresses = NULL;
@@ -224,7 +256,8 @@ int roce_netdev_list(struct roce_netdev_source *src, struct roce_netdev **out, u
 
 		read_link(src, link, &devs[count]);
 		read_gids(addresses, &devs[count]);
-		count += is_usable(link, &devs[count]);
+		devs[count].lack = find_lack(link, &devs[count]);
+		count++;
 	}
 	qsort(devs, count, sizeof(*devs), compare_devices);
 	if (count == 0) {
@@ -251,6 +284,7 @@ int roce_netdev_read(struct roce_netdev_source *src, uint32_t ifindex, struct ro
 	if (err >= 0) {
 		read_link(src, link, out);
 		read_gids(addresses, out);
+		out->lack = find_lack(link, out);
 	}
 	if (link)
 		rtnl_link_put(link);

@@ -21,6 +21,21 @@
 #define ROCE_NETDEV_GIDS_MAX 128u
 #define ROCE_DEVICE_NAME_MAX 64u
 
+/* What an interface lacks to be a device. X(name, in words) */
+#define ROCE_NETDEV_LACKS(X)               \
+	X(NOTHING, "nothing")              \
+	X(UP, "it is down")                \
+	X(ADDRESS, "it has no IP address") \
+	X(MTU, "its MTU is below 352, which the smallest path MTU needs")
+
+enum roce_netdev_lack {
+#define X(name, text) ROCE_NETDEV_LACKS_##name,
+	ROCE_NETDEV_LACKS(X)
+#undef X
+};
+
+const char *roce_netdev_lack_str(enum roce_netdev_lack lack);
+
 struct roce_netdev {
 	uint32_t ifindex;
 	char name[IF_NAMESIZE];
@@ -28,6 +43,7 @@ struct roce_netdev {
 	uint32_t speed_mbps; /* 0 if the device does not say */
 	bool is_up;	     /* administratively up, and carrier */
 	bool is_loopback;
+	uint8_t lack; /* enum roce_netdev_lack */
 	uint8_t mac[6];
 	uint32_t gid_count;
 	struct roce_gid gids[ROCE_NETDEV_GIDS_MAX];
@@ -46,6 +62,9 @@ void roce_netdev_source_close(struct roce_netdev_source *src);
  * MTU fits. *out is to be freed; NULL when there are none. 0 or -errno.
  */
 int roce_netdev_list(struct roce_netdev_source *src, struct roce_netdev **out, uint32_t *out_count);
+/* The same with those that are not usable behind them. */
+int roce_netdev_list_all(struct roce_netdev_source *src, struct roce_netdev **out,
+			 uint32_t *out_count);
 
 /* Facts of one device, usable or not; -ENODEV when it is gone. */
 int roce_netdev_read(struct roce_netdev_source *src, uint32_t ifindex, struct roce_netdev *out);

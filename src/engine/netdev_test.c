@@ -164,6 +164,49 @@ static void live__list_and_read(void **state)
 	fail_msg("tstA is not listed");
 }
 
+static uint8_t lack_of(const char *name)
+{
+	struct roce_netdev_source *src;
+	struct roce_netdev *devs;
+	uint32_t count;
+	uint32_t usable;
+	uint8_t lack = UINT8_MAX;
+
+	assert_int_equal(roce_netdev_source_open(&src), 0);
+	assert_int_equal(roce_netdev_list_all(src, &devs, &count), 0);
+	for (uint32_t i = 0; i < count; i++) {
+		if (strcmp(devs[i].name, name) == 0)
+			lack = devs[i].lack;
+		/* usable ones first */
+		assert_false(i > 0 && devs[i - 1].lack && !devs[i].lack);
+	}
+	free(devs);
+	assert_int_equal(roce_netdev_list(src, &devs, &usable), 0);
+	for (uint32_t i = 0; i < usable; i++)
+		assert_int_equal(devs[i].lack, ROCE_NETDEV_LACKS_NOTHING);
+	free(devs);
+	roce_netdev_source_close(src);
+	return lack;
+}
+
+static void list_all__case_047_says_what_is_missing(void **state)
+{
+	(void)state;
+	if (!enter_namespace())
+		skip();
+	run("ip link add tstC type veth peer name tstD");
+	assert_int_equal(lack_of("tstC"), ROCE_NETDEV_LACKS_UP);
+	run("for v6 in /proc/sys/net/ipv6/conf/tst*/disable_ipv6; do "
+	    "if test -e $v6; then echo 1 >$v6; fi; done; ip link set tstC up; ip link set tstD up");
+	assert_int_equal(lack_of("tstC"), ROCE_NETDEV_LACKS_ADDRESS);
+	run("ip addr add 10.9.6.1/24 dev tstC");
+	assert_int_equal(lack_of("tstC"), ROCE_NETDEV_LACKS_NOTHING);
+	run("ip link set tstC mtu 300");
+	assert_int_equal(lack_of("tstC"), ROCE_NETDEV_LACKS_MTU);
+	assert_string_equal(roce_netdev_lack_str(ROCE_NETDEV_LACKS_UP), "it is down");
+	run("ip link del tstC");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +215,7 @@ int main(void)
 		cmocka_unit_test(sort_gids__case_013_private_v4_is_routable),
 		cmocka_unit_test(device_name__default_and_renamed),
 		cmocka_unit_test(live__list_and_read),
+		cmocka_unit_test(list_all__case_047_says_what_is_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,17 @@ static void print_facts(const struct roce_engine_facts *facts)
 	printf("    %-34s %u bytes\n", "receive buffer", facts->receive_buffer_bytes);
 }
 
-static void print_table(const struct roce_netdev *devs, uint32_t count, bool verbose)
+static void print_others(const struct roce_netdev *devs, uint32_t count)
+{
+	if (count)
+		printf("\nno devices\n");
+	for (uint32_t i = 0; i < count; i++)
+		printf("    %-34s %s\n", devs[i].name, roce_netdev_lack_str(devs[i].lack));
+}
+
+/* `others` interfaces behind the devices are none. */
+static void print_table(const struct roce_netdev *devs, uint32_t count, uint32_t others,
+			bool verbose)
 {
 	struct roce_engine_facts facts;
 
@@ -90,6 +100,7 @@ static void print_table(const struct roce_netdev *devs, uint32_t count, bool ver
 	for (uint32_t i = 0; i < count; i++)
 		print_device(&devs[i]);
 	if (verbose) {
+		print_others(devs + count, others);
 		roce_engine_facts_read(&facts);
 		print_facts(&facts);
 	}
@@ -127,7 +138,7 @@ static void print_json_device(const struct roce_netdev *dev, const char *backend
 	printf("]}");
 }
 
-static void print_json(const struct roce_netdev *devs, uint32_t count)
+static void print_json(const struct roce_netdev *devs, uint32_t count, uint32_t others)
 {
 	struct roce_engine_facts facts;
 	struct utsname kernel = {0};
@@ -147,6 +158,14 @@ static void print_json(const struct roce_netdev *devs, uint32_t count)
 		printf("%s\n", i ? "," : "");
 		print_json_device(&devs[i], facts.backend);
 	}
+	printf("],\n \"no_devices\": [");
+	for (uint32_t i = 0; i < others; i++) {
+		printf("%s\n    {", i ? "," : "");
+		print_json_field("interface", devs[count + i].name);
+		printf(", ");
+		print_json_field("reason", roce_netdev_lack_str(devs[count + i].lack));
+		printf("}");
+	}
 	printf("]}\n");
 }
 
@@ -154,11 +173,12 @@ static int list_devices(bool json, bool verbose)
 {
 	struct roce_netdev_source *source;
 	struct roce_netdev *devs = NULL;
+	uint32_t all = 0;
 	uint32_t count = 0;
 	int rc = roce_netdev_source_open(&source);
 
 	if (!rc) {
-		rc = roce_netdev_list(source, &devs, &count);
+		rc = roce_netdev_list_all(source, &devs, &all);
 		roce_netdev_source_close(source);
 	}
 	if (rc) {
@@ -166,10 +186,14 @@ static int list_devices(bool json, bool verbose)
 			strerror(-rc));
 		return ROCE_EXIT_FAILED;
 	}
+	while (count < all && !devs[count].lack)
+		count++;
 	if (json)
-		print_json(devs, count);
+		print_json(devs, count, all - count);
 	else if (count)
-		print_table(devs, count, verbose);
+		print_table(devs, count, all - count, verbose);
+	else if (verbose)
+		print_others(devs, all);
 	free(devs);
 	if (!count) {
 		fprintf(stderr, "uroce devices: no interface here is up and has an address and an "

@@ -199,3 +199,6 @@ def no_interface(_):
     status, output = uroce("devices", user=unshare)
     if status != 1 or not re.search(r"no .*(interface|netdev|device)", output):
         raise Failed(f"status {status}\n{output}")
+    status, output = uroce("devices", "-v", user=unshare)
+    if status != 1 or not re.search(r"lo +it is down", output):
+        raise Failed(f"status {status}\n{output}")
