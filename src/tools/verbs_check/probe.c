@@ -112,6 +112,14 @@ static void probe_regions(struct vc_device *device)
 	device->dm_max = attr.max_dm_size;
 }
 
+/* Linux has no route for IPv6 multicast over the loopback device. */
+static bool is_ipv6_loopback(const union ibv_gid *gid)
+{
+	static const union ibv_gid loopback = {.raw = {[15] = 1}};
+
+	return memcmp(gid, &loopback, sizeof(loopback)) == 0;
+}
+
 static void probe_features(const struct trial *trial)
 {
 	struct vc_device *device = trial->device;
@@ -128,7 +136,9 @@ static void probe_features(const struct trial *trial)
 	note(device, true, VC_FEATURE_REREG);
 	note(device, true, VC_FEATURE_DRAIN);
 	note(device, true, VC_FEATURE_ASYNC);
-	note(device, has_ud && device->attr.max_mcast_qp_attach > 0, VC_FEATURE_MULTICAST);
+	note(device,
+	     has_ud && device->attr.max_mcast_qp_attach > 0 && !is_ipv6_loopback(&device->gid),
+	     VC_FEATURE_MULTICAST);
 	note(device, has_ud, VC_FEATURE_REPLY);
 	note(device, has_ud, VC_FEATURE_BAD_QKEY);
 	note(device, has_ud, VC_FEATURE_OVERSIZE);
