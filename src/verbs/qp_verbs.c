@@ -13,8 +13,6 @@
 
 #include <errno.h>
 
-#define ATOMIC_BYTES 8u
-
 static int check_cap(const char *name, uint32_t value, uint32_t limit)
 {
 	if (value > limit)
@@ -87,10 +85,11 @@ static void grant(struct roce_qp_config *cfg, const struct roce_qp_request *req)
 	cfg->max_recv_wr = roce_pow2_round_up(recv->max_recv_wr);
 	cfg->max_send_sge = send->max_send_sge ? send->max_send_sge : 1;
 	cfg->max_recv_sge = recv->max_recv_sge ? recv->max_recv_sge : 1;
-	cfg->max_inline = send->max_inline;
-	/* The 8 bytes of an ATOMIC WRITE are inline whoever asked for it. */
-	if (req->type != ROCE_QP_UD && cfg->max_inline < ATOMIC_BYTES)
-		cfg->max_inline = ATOMIC_BYTES;
+	/* Inline bytes stand where the SGEs would: their room is there, and programs count on it.
+	 * The 8 bytes of an ATOMIC WRITE, which are always inline, fit as well. */
+	cfg->max_inline = cfg->max_send_sge * (uint32_t)sizeof(struct roce_sge);
+	if (cfg->max_inline < send->max_inline)
+		cfg->max_inline = send->max_inline;
 }
 
 static size_t round_up_16(size_t n)

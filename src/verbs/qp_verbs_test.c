@@ -115,6 +115,11 @@ static void create__grants_at_least_what_was_asked(void **state)
 	assert_in_range(qp.qp.cfg.max_send_sge, 1, ROCE_MAX_SGE);
 	assert_in_range(qp.qp.cfg.max_inline, 33, ROCE_MAX_INLINE);
 	roce_verbs_qp_fini(&qp);
+	/* The room of the SGEs serves inline data of who did not ask for any. */
+	req.caps = (struct roce_qp_caps){.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 2};
+	assert_int_equal(roce_verbs_qp_init(&qp, &f->ctx, &req), 0);
+	assert_in_range(qp.qp.cfg.max_inline, 32, ROCE_MAX_INLINE);
+	roce_verbs_qp_fini(&qp);
 }
 
 static void create__refuses_what_the_device_does_not_have(void **state)
