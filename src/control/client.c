@@ -226,6 +226,7 @@ int roce_client_ask(struct roce_client *c, const struct roce_message *request,
 	struct roce_message m = *request;
 	struct roce_channel_packet p;
 	int error = roce_client_transact(c, &m, &p, err, err_size);
+	uint32_t generation = c->generation;
 
 	while (!error) {
 		roce_channel_close_fds(&p);
@@ -234,7 +235,8 @@ int roce_client_ask(struct roce_client *c, const struct roce_message *request,
 		if (p.message.type == ROCE_MESSAGE_OK || p.message.type == ROCE_MESSAGE_STATUS_END)
 			return 0;
 		while (!roce_client_step(c, m.sequence, &p)) {
-			if (c->state != ROCE_CLIENT_READY || roce_clock_now() >= until) {
+			if (c->state != ROCE_CLIENT_READY || c->generation != generation ||
+			    roce_clock_now() >= until) {
 				snprintf(err, err_size, "uroced stopped answering");
 				return -ECONNRESET;
 			}

@@ -21,6 +21,7 @@
 #include "base/addr.h"
 
 struct roce_client;
+struct roce_message;
 
 struct roce_client_config {
 	const char *program;	 /* shown by `uroce status`; NULL: the process's own name */
@@ -40,9 +41,14 @@ struct roce_client_config {
 	 * epoll set must be told again (EPOLL_CTL_ADD). NULL: nobody needs to know.
 	 */
 	void (*on_replaced)(void *ctx, int fd);
+	/*
+	 * For cm_client.c: a CM_EVENT, or an answer to a request of a sequence from
+	 * ROCE_SEQUENCE_CM on; and that a connection which was lost is back. Both are called from
+	 * within a step and may send. NULL: such messages are dropped.
+	 */
+	void (*on_cm)(void *ctx, const struct roce_message *m);
+	void (*on_reconnected)(void *ctx);
 };
-
-struct roce_message;
 
 /*
  * All calls with `err` write one clear line (no newline, always terminated) there when they fail.

@@ -22,6 +22,8 @@
 
 /* Sequence numbers of a reconnect; those of calls stay below. */
 #define ROCE_SEQUENCE_CLAIM   UINT32_C(0x40000000) /* | slot */
+#define ROCE_SEQUENCE_CM      UINT32_C(0x50000000) /* + one for each id: cm_client.c */
+#define ROCE_SEQUENCE_CM_MAX  UINT32_C(0x5fffffff)
 #define ROCE_SEQUENCE_CLAIMED UINT32_C(0x7fffffff)
 #define ROCE_SEQUENCE_HELLO   UINT32_C(0x7ffffffe)
 
@@ -56,6 +58,8 @@ struct roce_client {
 	char socket_name[ROCE_CONTROL_PATH_MAX];   /* the place we are connected to */
 	struct roce_list slots;
 	enum roce_client_state state;
+	uint32_t generation; /* of the connection: an answer to what an earlier one asked never
+				comes */
 	int epoll_fd, timer_fd;
 	int sock;	 /* -1 in DOWN */
 	int report_fd;	 /* of a daemon being started; -1 none */
@@ -88,6 +92,8 @@ int roce_client_transact(struct roce_client *c, struct roce_message *m,
 int roce_client_check_answer(const struct roce_channel_packet *p, char *err, size_t err_size);
 /* Makes every step that is possible now. Stops at an answer to `sequence`: true, in *p. */
 bool roce_client_step(struct roce_client *c, uint32_t sequence, struct roce_channel_packet *p);
+/* Steps and waits until the daemon serves us. 0, or -errno (c->text says more). */
+int roce_client_wait_ready(struct roce_client *c, roce_ns_t until, struct roce_channel_packet *p);
 /* Sleeps until something may have changed. */
 void roce_client_wait_event(struct roce_client *c, roce_ns_t until);
 /* The daemon went away: look again at once. */

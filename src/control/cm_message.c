@@ -114,6 +114,7 @@ void roce_cm_request_transfer(struct roce_cursor *c, struct roce_cm_request *r)
 		break;
 	case ROCE_CM_LISTEN:
 		roce_cursor_u32(c, &r->listen.backlog);
+		roce_cursor_flags(c, &r->listen.flags, ROCE_CM_BIND_REUSE | ROCE_CM_BIND_AF_ONLY);
 		break;
 	case ROCE_CM_CONNECT:
 		transfer_path(c, &r->connect.path);

@@ -152,6 +152,7 @@ struct roce_cm_request {
 		struct roce_cm_bind bind;
 		struct {
 			uint32_t backlog; /* at least 1 */
+			uint32_t flags;	  /* ROCE_CM_BIND_*: may have changed since BIND */
 		} listen;
 		struct {
 			struct roce_cm_path path;

@@ -90,6 +90,7 @@ static void fill_request(struct roce_message *m, enum roce_cm_op op)
 		break;
 	case ROCE_CM_LISTEN:
 		m->cm.listen.backlog = 1024;
+		m->cm.listen.flags = ROCE_CM_BIND_AF_ONLY;
 		break;
 	case ROCE_CM_CONNECT:
 		m->cm.connect.path = make_path();
@@ -262,6 +263,10 @@ static void roce_cm_message__refused(void **state)
 	expect(BODY + 4, ROCE_CM_RESTORED + 1, ROCE_MESSAGE_ERROR_CM_OP);
 	expect(BODY + 7, 5, ROCE_MESSAGE_ERROR_FAMILY);
 	expect(BODY + 30, 4, ROCE_MESSAGE_ERROR_FLAGS);
+
+	fill_request(&m, ROCE_CM_LISTEN);
+	roce_message_encode(&m, bytes);
+	expect(BODY + 9, 4, ROCE_MESSAGE_ERROR_FLAGS);
 
 	fill_request(&m, ROCE_CM_REJECT);
 	roce_message_encode(&m, bytes);

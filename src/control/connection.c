@@ -264,6 +264,7 @@ static void on_hello_ok(struct roce_client *c, const struct roce_message *m)
 	}
 	c->retry_ns = RETRY_NS_MIN;
 	c->is_refused = false;
+	c->generation++;
 	if (!c->was_ready) {
 		c->was_ready = true;
 		c->state = ROCE_CLIENT_READY;
@@ -320,6 +321,12 @@ static bool on_packet(struct roce_client *c, struct roce_channel_packet *p)
 					m->stray.length, m->stray.tos);
 		return true;
 	}
+	if (m->type == ROCE_MESSAGE_CM_EVENT ||
+	    (m->sequence >= ROCE_SEQUENCE_CM && m->sequence <= ROCE_SEQUENCE_CM_MAX)) {
+		if (c->cfg.on_cm)
+			c->cfg.on_cm(c->cfg.ctx, m);
+		return true;
+	}
 	if (m->type == ROCE_MESSAGE_REMAPPED) {
 		roce_held_on_remapped(c, p);
 		return true;
@@ -332,8 +339,11 @@ static bool on_packet(struct roce_client *c, struct roce_channel_packet *p)
 		return false;
 	if (m->type == ROCE_MESSAGE_ERROR)
 		on_error(c, m);
-	if (c->state == ROCE_CLIENT_CLAIMING && m->sequence == ROCE_SEQUENCE_CLAIMED)
+	if (c->state == ROCE_CLIENT_CLAIMING && m->sequence == ROCE_SEQUENCE_CLAIMED) {
 		c->state = ROCE_CLIENT_READY;
+		if (c->cfg.on_reconnected)
+			c->cfg.on_reconnected(c->cfg.ctx);
+	}
 	return true;
 }
 
@@ -391,7 +401,7 @@ void roce_client_wait_event(struct roce_client *c, roce_ns_t until)
 	poll(&pfd, 1, ms);
 }
 
-static int wait_ready(struct roce_client *c, roce_ns_t until, struct roce_channel_packet *p)
+int roce_client_wait_ready(struct roce_client *c, roce_ns_t until, struct roce_channel_packet *p)
 {
 	for (;;) {
 		roce_client_step(c, 0, p);
@@ -419,6 +429,7 @@ int roce_client_transact(struct roce_client *c, struct roce_message *m,
 			 struct roce_channel_packet *p, char *err, size_t err_size)
 {
 	roce_ns_t until = roce_clock_now() + ROCE_CLIENT_ANSWER_NS_MAX;
+	uint32_t generation;
 	int error;
 
 	if (c->state == ROCE_CLIENT_FORKED) {
@@ -429,11 +440,12 @@ int roce_client_transact(struct roce_client *c, struct roce_message *m,
 	c->sequence = c->sequence % (ROCE_SEQUENCE_CLAIM - 1) + 1;
 	m->sequence = c->sequence;
 again:
-	error = wait_ready(c, until, p);
+	error = roce_client_wait_ready(c, until, p);
 	if (error) {
 		snprintf(err, err_size, "%s", c->error ? c->text : "uroced does not answer");
 		return error;
 	}
+	generation = c->generation;
 	error = roce_channel_send(c->sock, m, NULL, 0);
 	if (error == -EAGAIN) {
 		roce_client_wait_event(c, roce_clock_now() + ROCE_NS_PER_MS);
@@ -445,7 +457,7 @@ again:
 		goto again;
 	}
 	while (!roce_client_step(c, m->sequence, p)) {
-		if (c->state != ROCE_CLIENT_READY)
+		if (c->state != ROCE_CLIENT_READY || c->generation != generation)
 			goto again;
 		if (roce_clock_now() >= until) {
 			snprintf(err, err_size, "uroced at %s does not answer", c->socket_name);
@@ -473,7 +485,7 @@ int roce_client_connect(struct roce_client *c, char *err, size_t err_size)
 			 strerror(-error));
 		return error;
 	}
-	error = wait_ready(c, roce_clock_now() + ROCE_CLIENT_ANSWER_NS_MAX, &p);
+	error = roce_client_wait_ready(c, roce_clock_now() + ROCE_CLIENT_ANSWER_NS_MAX, &p);
 	if (error)
 		snprintf(err, err_size, "%s", c->error ? c->text : "uroced does not answer");
 	return error;
