@@ -40,7 +40,7 @@ MAY_INCLUDE = {
     "engine": ["base", "wire", "mem", "wq", "transport", "verbs", "pktio", "control"],
     "daemon": ["base", "control"],
     "rsocket": ["base"],
-    "compat": ["base", "verbs", "engine"],
+    "compat": ["base", "verbs", "engine", "control"],
     "tools": ["base", "wire", "control", "engine"],
 }
 
