@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The connection manager's client against a played daemon: answers and events in every order, and
- * what becomes of each kind of id when the daemon is replaced. The daemon is a thread that follows a
- * script; what it did not expect it notes, and the test looks at the end.
+ * what becomes of each kind of id when the daemon is replaced. The daemon is a thread that follows
+ * a script; what it did not expect it notes, and the test looks at the end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,8 +24,8 @@
 #include "control/cm_client.h"
 #include "control/rendezvous.h"
 
-#define CHILD	  (ROCE_CM_HANDLE_CHILD | 7)
-#define MANY	  100
+#define CHILD	   (ROCE_CM_HANDLE_CHILD | 7)
+#define MANY	   100
 #define EVENTS_MAX 8
 
 struct played {

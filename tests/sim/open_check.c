@@ -85,9 +85,8 @@ static bool find_conn(const struct open_run *run, unsigned int host, const struc
 		if (run->plan->type == ROCE_QP_XRC_INI)
 			qpn = own->targets[c]->qp.cfg.qpn.v;
 		*out_conn = c;
-		if (run->plan->type == ROCE_QP_UD
-			    ? peer->qps[c]->qp.cfg.qpn.v == cqe->src_qp
-			    : qpn == cqe->qp_num)
+		if (run->plan->type == ROCE_QP_UD ? peer->qps[c]->qp.cfg.qpn.v == cqe->src_qp
+						  : qpn == cqe->qp_num)
 			return true;
 	}
 	return false;
@@ -154,8 +153,8 @@ static void put(const struct open_run *run, uint8_t *image, unsigned int host, s
 }
 
 /* The packets up to the first one lost; of a reliable transport all. */
-static void put_write(const struct open_run *run, uint8_t *image, unsigned int host,
-		      uint32_t conn, const struct open_op *op)
+static void put_write(const struct open_run *run, uint8_t *image, unsigned int host, uint32_t conn,
+		      const struct open_op *op)
 {
 	uint32_t mtu = roce_mtu_bytes(run->plan->conns[conn].path_mtu);
 	uint32_t done = 0;

@@ -20,7 +20,7 @@
 struct open_op {
 	uint8_t opcode; /* enum roce_wr_opcode */
 	uint8_t flags;	/* enum roce_send_flags */
-	bool is_void;	/* by the key of a window bound anew, or with a wrong Q_Key: never executed */
+	bool is_void; /* by the key of a window bound anew, or with a wrong Q_Key: never executed */
 	uint32_t length;
 	uint32_t imm;
 	uint32_t to;   /* UD: the peer's QP; XRC: its shared queue */

@@ -40,8 +40,8 @@ static void on_packet(void *ctx, enum roce_link_fate fate, unsigned int from,
 	char line[SIM_LINE_MAX];
 
 	mix(run, run->pair.queue.now_ps);
-	mix(run, (uint64_t)fate << 48 | (uint64_t)from << 40 | (uint64_t)verdict << 32 |
-			 pkt->hdr.psn.v);
+	mix(run,
+	    (uint64_t)fate << 48 | (uint64_t)from << 40 | (uint64_t)verdict << 32 | pkt->hdr.psn.v);
 	if (!run->is_traced)
 		return;
 	sim_text_packet(line, &pkt->hdr, pkt->payload_len);
@@ -66,17 +66,16 @@ static void add_regions(struct open_run *run, unsigned int host)
 		const struct open_flow *in = &plan->flows[!host][c];
 
 		h->sources[c] = sim_stack_add_mr(s, out->source_at, out->source_length, 0);
-		h->target_mrs[c] = sim_stack_add_mr(s, in->target_at, in->target_length,
-						    ROCE_ACCESS_LOCAL_WRITE |
-							    ROCE_ACCESS_REMOTE_WRITE |
-							    ROCE_ACCESS_MW_BIND);
+		h->target_mrs[c] = sim_stack_add_mr(
+			s, in->target_at, in->target_length,
+			ROCE_ACCESS_LOCAL_WRITE | ROCE_ACCESS_REMOTE_WRITE | ROCE_ACCESS_MW_BIND);
 	}
 	for (uint32_t p = 0; p < plan->pool_count[host]; p++) {
 		const struct open_pool *pool = &plan->pools[host][p];
 
-		h->landings[p] = sim_stack_add_mr(s, pool->at,
-						  (size_t)pool->count * pool->stride + 1,
-						  ROCE_ACCESS_LOCAL_WRITE);
+		h->landings[p] =
+			sim_stack_add_mr(s, pool->at, (size_t)pool->count * pool->stride + 1,
+					 ROCE_ACCESS_LOCAL_WRITE);
 	}
 }
 
@@ -99,8 +98,7 @@ static void add_qps(struct open_run *run, unsigned int host)
 			.recv_sge = 2,
 			.sq_sig_all = true,
 			.type = plan->type,
-			.srq = is_xrc || !plan->is_shared ? NULL
-							  : h->srqs[plan->pool_of[host][c]],
+			.srq = is_xrc || !plan->is_shared ? NULL : h->srqs[plan->pool_of[host][c]],
 		};
 
 		h->qps[c] = sim_stack_add_qp(s, &caps, send_cq, recv_cq);
@@ -193,8 +191,8 @@ static void post_op(struct open_run *run, unsigned int from, uint32_t c)
 	if (plan->type == ROCE_QP_XRC_INI)
 		wr.remote_srqn = peer->srqs[op->to]->number;
 	if (open_is_write(op->opcode)) {
-		wr.remote_addr = peer->target_mrs[c]->iova +
-				 (op->target - plan->flows[from][c].target_at);
+		wr.remote_addr =
+			peer->target_mrs[c]->iova + (op->target - plan->flows[from][c].target_at);
 		wr.rkey = op->is_void ? peer->void_keys[c] : peer->good_keys[c];
 	}
 	if (sim_pair_send(&run->pair, from, &h->qps[c]->qp, &wr) != ROCE_POST_OK)
@@ -235,8 +233,7 @@ static bool post_all(struct open_run *run, bool is_idle)
 
 		for (uint32_t p = 0; p < plan->pool_count[host]; p++) {
 			if (h->recv_posted[p] == plan->pools[host][p].count ||
-			    (!is_idle &&
-			     roce_prng_below(&run->prng, 100) >= plan->late_percent))
+			    (!is_idle && roce_prng_below(&run->prng, 100) >= plan->late_percent))
 				continue;
 			post_recv(run, host, p);
 			has_posted = true;

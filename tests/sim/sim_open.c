@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sim-open: UC, UD, and RC and XRC with shared receive queues on a simulated link, by seeds. Each is
- * run twice to see that nothing but the seed decides. A failure prints the line that replays it.
+ * sim-open: UC, UD, and RC and XRC with shared receive queues on a simulated link, by seeds. Each
+ * is run twice to see that nothing but the seed decides. A failure prints the line that replays it.
  */
 #include "open_run.h"
 
