@@ -129,12 +129,7 @@ def address_added_later(ctx):
     finish(first, 120)
 
 
-@row("network/rc-pingpong/address-removed", ("pair", 9000))
-def address_removed(ctx):
-    """Both ends fail by their retries: one cannot send any more, the other hears nothing."""
-    place = ctx.topology
-    outcome = start_running_pair(ctx, "ibv_rc_pingpong", "-n", 100000000)
-    place.b.run("ip", "addr", "del", f"{place.client_ipv4}/24", "dev", "ur0")
+def expect_retries_spent(outcome):
     for side in (outcome.client, outcome.server):
         try:
             side.wait(60)
@@ -143,6 +138,27 @@ def address_removed(ctx):
     for side in (outcome.client, outcome.server):
         if side.status != 1 or not re.search(r"Failed status .*\(12\)", side.output()):
             raise Failed(outcome.text())
+
+
+@row("network/rc-pingpong/address-removed", ("pair", 9000))
+def address_removed(ctx):
+    """Both ends fail by their retries: one cannot send any more, the other hears nothing."""
+    place = ctx.topology
+    outcome = start_running_pair(ctx, "ibv_rc_pingpong", "-n", 100000000)
+    place.b.run("ip", "addr", "del", f"{place.client_ipv4}/24", "dev", "ur0")
+    expect_retries_spent(outcome)
+
+
+@row("network/rc-pingpong/mtu-lowered", ("pair", 9000))
+def mtu_lowered(ctx):
+    """Packets that do not fit any more are lost like others; the port says what fits."""
+    place = ctx.topology
+    outcome = start_running_pair(ctx, "ibv_rc_pingpong", "-m", 4096, "-s", 4096, "-n", 100000000)
+    place.b.run("ip", "link", "set", "ur0", "mtu", "1500")
+    expect_retries_spent(outcome)
+    status, output = pair.run(place.b, ["ibv_devinfo", "-d", place.device])
+    if status != 0 or not re.search(r"active_mtu:\s+1024", output):
+        raise Failed(output)
 
 
 @row("network/write-bw/link-down-and-up", ("pair", 9000))
