@@ -55,6 +55,7 @@ static void fill_transport(struct roce_cm_req *req, const struct roce_cm_connect
 		req->transport = ROCE_CM_SERVICE_EXTENDED;
 		req->extended_transport = ROCE_CM_EXTENDED_XRC;
 		return;
+	case ROCE_CM_QP_ANY:
 	case ROCE_CM_QP_RC:
 	case ROCE_CM_QP_UD:
 	case ROCE_CM_QP_XRC_RECV:
@@ -162,7 +163,7 @@ int roce_cm_connect(struct roce_cm *cm, const struct roce_cm_connect *c, roce_ns
 	int error;
 
 	if (c->data.length > ROCE_CM_IP_REQ_PRIVATE_BYTES || !is_one_family(&c->route) ||
-	    c->qp_type == ROCE_CM_QP_UD || !c->params.ca_guid)
+	    c->qp_type == ROCE_CM_QP_UD || c->qp_type == ROCE_CM_QP_ANY || !c->params.ca_guid)
 		return -EINVAL;
 	error = roce_cm_new_id(cm, c->owner, c->user, &id);
 	if (error)

@@ -109,6 +109,7 @@ struct roce_cm_packet {
 
 /* What kind of queue pair is connected; values of enum ibv_qp_type. */
 enum roce_cm_qp_type {
+	ROCE_CM_QP_ANY = 0, /* of listeners only */
 	ROCE_CM_QP_RC = 2,
 	ROCE_CM_QP_UC = 3,
 	ROCE_CM_QP_UD = 4,
@@ -192,6 +193,15 @@ bool roce_cm_tx_is_pending(const struct roce_cm *cm);
 /* ROCE_NEVER if none. */
 roce_ns_t roce_cm_deadline(const struct roce_cm *cm);
 void roce_cm_on_deadline(struct roce_cm *cm, roce_ns_t now);
+
+/* A message that roce_cm_rx() would deny for want of an ID or a listener. While those are being
+ * restored it is better not to answer at all. */
+bool roce_cm_would_deny(struct roce_cm *cm, const struct roce_cm_route *route, const uint8_t *mad,
+			size_t len);
+/* An ID uses this local address; one that is only kept to know duplicates does not count. */
+bool roce_cm_has_address(const struct roce_cm *cm, const struct roce_gid *local, uint32_t scope);
+/* Some peer has not yet answered a DREQ. */
+bool roce_cm_is_closing(const struct roce_cm *cm);
 
 /* ---- reports ---- */
 
@@ -329,6 +339,9 @@ int roce_cm_disconnect(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now)
  */
 void roce_cm_destroy(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now);
 
+/* As roce_cm_destroy(), but nobody is told anything: somebody else will take the connection up. */
+void roce_cm_forget(struct roce_cm *cm, struct roce_cm_id *id);
+
 /* An established connection of before a restart: `info` as roce_cm_id_info() gave it. -EEXIST when
  * one of the numbers is taken. */
 int roce_cm_restore(struct roce_cm *cm, struct roce_cm_owner *owner, void *user,
@@ -340,7 +353,7 @@ int roce_cm_restore(struct roce_cm *cm, struct roce_cm_owner *owner, void *user,
 struct roce_cm_listen {
 	struct roce_cm_owner *owner;
 	void *user;
-	enum roce_cm_qp_type qp_type; /* UD: SIDR */
+	enum roce_cm_qp_type qp_type; /* what it takes; UD: SIDR */
 	uint16_t port_space;
 	uint16_t port;
 	bool is_wildcard; /* else `address` */

@@ -96,6 +96,7 @@ struct roce_cm {
 	struct roce_list held; /* oldest first */
 	uint32_t held_count;
 	uint32_t half_open_count;
+	uint32_t dreq_sent_count;
 	struct roce_cm_packet *replies; /* ring of cfg.reply_max */
 	uint32_t reply_head;
 	uint32_t reply_count;

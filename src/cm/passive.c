@@ -136,7 +136,10 @@ static bool get_qp_type(const struct roce_cm_req *req, enum roce_cm_qp_type *out
 
 static enum roce_cm_verdict check_transport(struct request *r)
 {
-	if (get_qp_type(r->req, &r->info.qp_type) && r->info.qp_type == r->listener->cfg.qp_type)
+	enum roce_cm_qp_type wanted = r->listener->cfg.qp_type;
+
+	if (get_qp_type(r->req, &r->info.qp_type) &&
+	    (wanted == ROCE_CM_QP_ANY || wanted == r->info.qp_type))
 		return ROCE_CM_RX_ACCEPTED;
 	roce_cm_refuse(r->rx, ROCE_CM_REJ_INVALID_TRANSPORT, NULL, 0);
 	return ROCE_MARKED(passive_req_transport, ROCE_CM_RX_WRONG_TRANSPORT);

@@ -287,3 +287,17 @@ enum roce_cm_verdict roce_cm_rx(struct roce_cm *cm, const struct roce_cm_route *
 	roce_cm_count(cm, verdict);
 	return verdict;
 }
+
+bool roce_cm_would_deny(struct roce_cm *cm, const struct roce_cm_route *route, const uint8_t *mad,
+			size_t len)
+{
+	struct roce_cm_message m;
+
+	if (roce_cm_message_decode(mad, len, &m) != ROCE_CM_DECODE_OK)
+		return false;
+	if (m.attr == ROCE_CM_REQ)
+		return !roce_cm_lookup_listener(cm, m.req.service_id, route);
+	if (m.attr == ROCE_CM_SIDR_REQ)
+		return !roce_cm_lookup_listener(cm, m.sidr_req.service_id, route);
+	return !roce_cm_lookup_local(cm, m.remote_id);
+}

@@ -176,7 +176,7 @@ enum roce_cm_verdict roce_cm_on_sidr_req(const struct roce_cm_rx *rx)
 	if (id)
 		return answer_duplicate(rx, id);
 	l = roce_cm_lookup_listener(rx->cm, service_id, rx->route);
-	if (!l || l->cfg.qp_type != ROCE_CM_QP_UD) {
+	if (!l || (l->cfg.qp_type != ROCE_CM_QP_UD && l->cfg.qp_type != ROCE_CM_QP_ANY)) {
 		refuse_service(rx);
 		return ROCE_MARKED(sidr_req_no_listener, ROCE_CM_RX_NO_LISTENER);
 	}

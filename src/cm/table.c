@@ -282,7 +282,14 @@ void roce_cm_id_free(struct roce_cm *cm, struct roce_cm_id *id)
 	}
 	roce_cm_send_last_words(cm, id);
 	roce_list_remove(&id->report_link);
+	id->info.local_id = 0;
 	roce_list_add_tail(&cm->free_ids, &id->owner_link);
+}
+
+void roce_cm_forget(struct roce_cm *cm, struct roce_cm_id *id)
+{
+	roce_list_remove(&id->tx_link);
+	roce_cm_id_free(cm, id);
 }
 
 static bool is_half_open(enum roce_cm_state state)
@@ -316,6 +323,8 @@ void roce_cm_set_state(struct roce_cm *cm, struct roce_cm_id *id, enum roce_cm_s
 	bool was = is_half_open(id->info.state);
 	bool is = is_half_open(state);
 
+	cm->dreq_sent_count += state == ROCE_CM_STATE_DREQ_SENT;
+	cm->dreq_sent_count -= id->info.state == ROCE_CM_STATE_DREQ_SENT;
 	id->info.state = state;
 	if (was == is)
 		return;
@@ -396,4 +405,22 @@ void *roce_cm_id_user(const struct roce_cm_id *id)
 struct roce_cm_owner *roce_cm_id_owner(const struct roce_cm_id *id)
 {
 	return id->owner;
+}
+
+bool roce_cm_has_address(const struct roce_cm *cm, const struct roce_gid *local, uint32_t scope)
+{
+	for (uint32_t i = 0; i < cm->ids_used; i++) {
+		const struct roce_cm_id *id = &cm->ids[i];
+
+		if (id->info.local_id && roce_list_is_empty(&id->held_link) &&
+		    id->info.route.scope == scope &&
+		    roce_gid_is_equal(&id->info.route.local, local))
+			return true;
+	}
+	return false;
+}
+
+bool roce_cm_is_closing(const struct roce_cm *cm)
+{
+	return cm->dreq_sent_count > 0;
 }

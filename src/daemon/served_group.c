@@ -330,8 +330,11 @@ void roce_server_check_groups(struct roce_server *s, roce_ns_t now, roce_ns_t *n
 			roce_container_of(pos, struct roce_served_group, link);
 
 		if (sg->unused_since && now >= sg->unused_since + ROCE_SERVER_GROUP_REST_NS) {
-			roce_server_destroy_group(s, sg);
-			continue;
+			if (!roce_cm_service_needs(s, &sg->group.address)) {
+				roce_server_destroy_group(s, sg);
+				continue;
+			}
+			sg->unused_since = now;
 		}
 		if (sg->unknown_check_at && now >= sg->unknown_check_at) {
 			bool is_left = roce_group_check_unknown(&sg->group);

@@ -120,15 +120,20 @@ static int on_tick(struct roce_server *s)
 	check_sessions(s, now, &next);
 	roce_server_check_groups(s, now, &next);
 	roce_handover_check_keeper(s, now, &next);
+	roce_cm_service_tick(s, now, &next);
 	if (s->session_count || orphans || !s->cfg.idle_ns) {
 		s->idle_since = 0;
 	} else if (!s->idle_since) {
 		s->idle_since = now;
 	}
 	if (s->idle_since) {
-		if (now >= s->idle_since + s->cfg.idle_ns)
+		roce_ns_t until = s->idle_since + s->cfg.idle_ns;
+
+		if (roce_cm_service_is_closing(s))
+			until += ROCE_SERVER_CLOSING_NS;
+		if (now >= until)
 			s->is_leaving = true;
-		roce_server_nearest(&next, s->idle_since + s->cfg.idle_ns);
+		roce_server_nearest(&next, until);
 	}
 	if (next == ROCE_NEVER)
 		return -1;
@@ -164,6 +169,7 @@ static void leave(struct roce_server *s)
 	roce_server_leave_groups(s);
 	roce_list_for_each_safe (pos, tmp, &s->sessions)
 		roce_session_close(s, roce_container_of(pos, struct roce_session, link));
+	roce_cm_service_close(s);
 	close(s->signals.fd);
 	close(s->epoll_fd);
 }
@@ -171,6 +177,7 @@ static void leave(struct roce_server *s)
 static int init(struct roce_server *s)
 {
 	sigset_t mask;
+	int error;
 
 	s->started = roce_clock_now();
 	s->netns = roce_rendezvous_netns();
@@ -191,9 +198,12 @@ static int init(struct roce_server *s)
 	if (s->epoll_fd < 0 || s->signals.fd < 0)
 		return -errno;
 	roce_server_add_source(s, &s->signals);
+	error = roce_cm_service_open(s, s->cfg.resume_fd >= 0 ||
+						roce_member_exists_of_user(geteuid()));
+	if (error)
+		return error;
 	if (s->cfg.resume_fd >= 0) {
-		int error = roce_handover_resume(s);
-
+		error = roce_handover_resume(s);
 		if (error)
 			return error;
 	} else {

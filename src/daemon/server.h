@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * uroced's state, shared by server.c (loop, deadlines), served_group.c (the groups of sockets),
- * handover.c (what the keeper knows), session.c (what one client asks for) and stray.c (packets
- * that reached the wrong socket). One thread; every handler returns at once.
- * Every table has a limit that is named here.
+ * handover.c (what the keeper knows), session.c (what one client asks for), stray.c (packets that
+ * reached the wrong socket) and cm_service.c (the connection manager). One thread; every handler
+ * returns at once. Every table has a limit that is named here.
  */
 #ifndef ROCE_DAEMON_SERVER_H
 #define ROCE_DAEMON_SERVER_H
@@ -18,6 +18,7 @@
 #include "base/ns.h"
 #include "control/channel.h"
 #include "control/rendezvous.h"
+#include "daemon/cm_service.h"
 #include "daemon/group.h"
 #include "daemon/keeper.h"
 #include "daemon/lease.h"
@@ -33,6 +34,7 @@
 #define ROCE_SERVER_HELLO_NS	  (10 * ROCE_NS_PER_S)
 #define ROCE_SERVER_ORPHAN_NS	  (30 * ROCE_NS_PER_S) /* a slot waits for its claim so long */
 #define ROCE_SERVER_CLAIMS_NS	  ROCE_NS_PER_S	       /* new leases wait so long for old claims */
+#define ROCE_SERVER_CLOSING_NS	  (12 * ROCE_NS_PER_S) /* beyond idle_ns, for unanswered DREQs */
 #define ROCE_SERVER_GROUP_REST_NS ROCE_NS_PER_S	       /* an unused address stays ours so long */
 
 #define ROCE_SERVER_COUNTERS(X)                                                           \
@@ -96,6 +98,7 @@ struct roce_session {
 	struct roce_list output;
 	unsigned output_count;
 	struct roce_bucket strays;
+	struct roce_cm_session cm;
 	char program[ROCE_CONTROL_PROGRAM_MAX];
 };
 
@@ -149,6 +152,7 @@ struct roce_server {
 	struct roce_list groups;
 	unsigned group_count;
 	struct roce_lease_table leases;
+	struct roce_cm_service *cm;
 	struct roce_orphan orphan[ROCE_LEASE_SLOT_MAX + 1];
 	roce_ns_t started;
 	roce_ns_t idle_since; /* 0: somebody is here */
@@ -212,6 +216,10 @@ unsigned roce_handover_check_orphans(struct roce_server *s, roce_ns_t now);
 /* session.c */
 void roce_session_open(struct roce_server *s, int fd);
 void roce_session_close(struct roce_server *s, struct roce_session *c);
+/* Queued when the program does not read. */
+void roce_session_send(struct roce_server *s, struct roce_session *c, const struct roce_message *m);
+void roce_session_send_error(struct roce_server *s, struct roce_session *c, uint32_t sequence,
+			     int error, const char *text);
 /* Another socket in the place of one that has left its group. */
 void roce_session_send_replacement(struct roce_server *s, struct roce_session *c,
 				   const struct roce_served_group *sg, uint8_t slot, int fd);

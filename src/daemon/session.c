@@ -57,7 +57,10 @@ static void send_message(struct roce_server *s, struct roce_session *c,
 	ROCE_ASSERT(m->type != ROCE_MESSAGE_STRAY);
 	if (!c->output_count)
 		error = roce_channel_send(c->socket.fd, m, &fd, fd >= 0);
-	if (error == -EAGAIN && c->output_count < ROCE_SERVER_OUTPUT_MAX) {
+	/* Each id may have some reports for a program that is stopped. */
+	if (error == -EAGAIN &&
+	    c->output_count <
+		    ROCE_SERVER_OUTPUT_MAX + c->cm.handle_count * ROCE_CM_HANDLE_EVENTS_MAX) {
 		o = malloc(sizeof(*o));
 		if (o) {
 			o->message = *m;
@@ -116,6 +119,17 @@ static void send_plain(struct roce_server *s, struct roce_session *c, enum roce_
 	send_message(s, c, &m, -1);
 }
 
+void roce_session_send(struct roce_server *s, struct roce_session *c, const struct roce_message *m)
+{
+	send_message(s, c, m, -1);
+}
+
+void roce_session_send_error(struct roce_server *s, struct roce_session *c, uint32_t sequence,
+			     int error, const char *text)
+{
+	send_error(s, c, sequence, error, "%s", text);
+}
+
 /* ---- beginning and end ---- */
 
 static int open_pidfd(const struct roce_session *c)
@@ -169,6 +183,7 @@ void roce_session_open(struct roce_server *s, int fd)
 	c->since = roce_clock_now();
 	c->number = ++s->last_number;
 	roce_list_init(&c->output);
+	roce_cm_service_begin_session(c);
 	roce_list_add_tail(&s->sessions, &c->link);
 	s->session_count++;
 	s->counter[c->refusal ? ROCE_SERVER_clients_refused : ROCE_SERVER_clients_accepted]++;
@@ -185,6 +200,7 @@ void roce_session_close(struct roce_server *s, struct roce_session *c)
 {
 	struct roce_list *pos, *tmp;
 
+	roce_cm_service_end_session(s, c, ROCE_CM_FAREWELL_GONE);
 	for (unsigned slot = 1; slot <= ROCE_LEASE_SLOT_MAX; slot++)
 		if (roce_lease_table_is_holder(&s->leases, (uint8_t)slot, c->number))
 			roce_server_release_slot(s, (uint8_t)slot);
@@ -222,6 +238,7 @@ static void supersede(struct roce_server *s, struct roce_session *c)
 			s->orphan[i].until = roce_clock_now() + ROCE_SERVER_ORPHAN_NS;
 			s->orphan[i].pid = old->peer.pid;
 		}
+		roce_cm_service_end_session(s, old, ROCE_CM_FAREWELL_COMES_BACK);
 		roce_session_close(s, old);
 		return;
 	}
@@ -507,6 +524,7 @@ static void on_status(struct roce_server *s, struct roce_session *c, uint32_t se
 {
 	struct roce_message m = {.type = ROCE_MESSAGE_STATUS_DAEMON, .sequence = sequence};
 	struct roce_list *pos;
+	const char *name;
 
 	m.status_daemon.pid = (uint32_t)getpid();
 	m.status_daemon.keeper_pid = s->keeper.fd >= 0 ? (uint32_t)s->keeper_pid : 0;
@@ -538,6 +556,10 @@ static void on_status(struct roce_server *s, struct roce_session *c, uint32_t se
 		m.status_counter.value = s->counter[i];
 		snprintf(m.status_counter.name, sizeof(m.status_counter.name), "%s",
 			 roce_server_counter_str((enum roce_server_counter)i));
+		send_message(s, c, &m, -1);
+	}
+	for (unsigned i = 0; roce_cm_service_counter(s, i, &name, &m.status_counter.value); i++) {
+		snprintf(m.status_counter.name, sizeof(m.status_counter.name), "%s", name);
 		send_message(s, c, &m, -1);
 	}
 	send_plain(s, c, ROCE_MESSAGE_STATUS_END, sequence);
@@ -616,7 +638,7 @@ static void on_message(struct roce_server *s, struct roce_session *c, struct roc
 		on_stop(s, c, m);
 		break;
 	case ROCE_MESSAGE_CM:
-		send_error(s, c, m->sequence, -EOPNOTSUPP, "this uroced has no connection manager");
+		roce_cm_service_on_request(s, c, m);
 		break;
 	case ROCE_MESSAGE_HELLO_OK:
 	case ROCE_MESSAGE_ERROR:

@@ -46,13 +46,16 @@ static bool take_token(struct roce_bucket *b, roce_ns_t now)
 	return true;
 }
 
-static void relay(struct roce_server *s, const struct roce_message *m)
+static void relay(struct roce_server *s, const struct roce_served_group *sg,
+		  const struct roce_message *m)
 {
 	uint8_t slot = m->stray.data[SLOT_OFFSET];
 	struct roce_session *owner;
 
 	if (slot == 0) {
 		s->counter[ROCE_SERVER_packets_slot0]++;
+		roce_cm_service_on_packet(s, &sg->group.address, &m->stray.from, m->stray.data,
+					  m->stray.length);
 		return;
 	}
 	owner = roce_server_find_holder(s, slot);
@@ -86,7 +89,7 @@ void roce_stray_on_client(struct roce_server *s, struct roce_session *c,
 		return;
 	}
 	out.sequence = 0;
-	relay(s, &out);
+	relay(s, sg, &out);
 	if (is_misdirected(s, sg, m->stray.data[SLOT_OFFSET]))
 		roce_server_suspect(s, sg);
 }
@@ -123,7 +126,7 @@ static void take_packet(struct roce_server *s, struct roce_served_group *sg, str
 		s->counter[ROCE_SERVER_strays_limited]++;
 		return;
 	}
-	relay(s, m);
+	relay(s, sg, m);
 	if (is_misdirected(s, sg, slot))
 		roce_server_suspect(s, sg);
 }

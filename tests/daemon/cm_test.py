@@ -1,0 +1,779 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The connection manager of uroced, with real sockets, in a network namespace of its own whose
+device has several addresses: each address is a host, and all are served by one uroced.
+
+    cm_test.py BUILD_DIR [TEST...]
+
+Programs are connections to the daemon made here, which speak its messages without the library;
+strangers send packets to UDP port 4791 with an ICRC made here. Exit status 77 where no network
+namespace can be made.
+"""
+
+import ipaddress
+import os
+import random
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import zlib
+
+SKIP = 77
+PORT = 4791
+TCP, UDP = 0x106, 0x111
+CHILD = 0x80000000
+# Requests, events, errors.
+(BIND, LISTEN, CONNECT, ACCEPT, REJECT, ESTABLISH, DISCONNECT, NOTIFY, TAKEN, DESTROY, RESTORE,
+ RESTORED) = range(1, 13)
+(CONNECT_REQUEST, CONNECT_RESPONSE, _, UNREACHABLE, REJECTED, ESTABLISHED,
+ DISCONNECTED) = range(4, 11)
+TIMEWAIT_EXIT = 15
+EACCES, EINVAL, EADDRINUSE, EADDRNOTAVAIL, EISCONN = 13, 22, 98, 99, 106
+A, B, C = "10.9.0.1", "10.9.0.2", "10.9.0.3"
+
+build = ""
+
+
+class Failure(Exception):
+    pass
+
+
+def check(condition, what):
+    if not condition:
+        raise Failure(what)
+
+
+def eventually(predicate, what, seconds=5.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = predicate()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise Failure("not within %g s: %s" % (seconds, what))
+
+
+def gid(address):
+    if not address:
+        return bytes(16)
+    a = ipaddress.ip_address(address.split("%")[0])
+    return a.packed if a.version == 6 else bytes(10) + b"\xff\xff" + a.packed
+
+
+def scope(address):
+    return socket.if_nametoindex(address.split("%")[1]) if "%" in address else 0
+
+
+def where(address):
+    return gid(address) + struct.pack("<I", scope(address))
+
+
+class Cursor:
+    def __init__(self, data):
+        self.data = data
+
+    def take(self, form):
+        values = struct.unpack_from("<" + form, self.data)
+        self.data = self.data[struct.calcsize("<" + form):]
+        return values[0] if len(values) == 1 else values
+
+    def bytes(self, count):
+        value, self.data = self.data[:count], self.data[count:]
+        return value
+
+
+class Event:
+    def __init__(self, c):
+        self.handle, self.listener, self.type, self.status = c.take("IIBi")
+        self.local_ip, self.remote_ip = c.bytes(16), c.bytes(16)
+        self.local_port, self.remote_port = c.take("HH")
+        self.path_local, self.path_scope = c.bytes(16), c.take("I")
+        self.path_remote = c.bytes(16)
+        (self.flow_label, self.pkey, self.traffic_class, self.hop_limit, self.sl, self.mtu, self.rate,
+         self.packet_life) = c.take("IHBBBBBB")
+        (self.qpn, self.qkey, self.psn, self.ece_vendor, self.ece_options, self.transport,
+         self.resources, self.depth, self.flow, self.retry, self.rnr, self.srq, self.ack_timeout,
+         self.ack_delay) = c.take("IIIIIBBBBBBBBB")
+        self.data = c.bytes(c.take("B"))
+        self.saved = c.bytes(c.take("H"))
+        check(not c.data, "bytes after an event")
+
+
+class Refused(Exception):
+    def __init__(self, number, text):
+        super().__init__("%d %s" % (number, text))
+        self.errno = number
+
+
+class Program:
+    """One client of uroced."""
+
+    def __init__(self, instance=None):
+        self.instance = instance or random.getrandbits(63) | 1
+        self.sequence = 0
+        self.events = []
+        self.saved = {}
+        self.bound = {}
+        self.backlog = {}
+        self.last = 0
+        self.connect()
+
+    def connect(self):
+        def attempt():
+            self.s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self.s.settimeout(10)
+            try:
+                self.s.connect(os.environ["UROCE_SOCKET"])
+                return True
+            except OSError:
+                self.s.close()
+                return False
+        eventually(attempt, "uroced listens")
+        self.send(1, struct.pack("<IQQHH", os.getpid(), 0, self.instance, 0, 0))
+        check(self.receive()[0] == 2, "HELLO_OK")
+
+    def send(self, kind, body=b""):
+        self.sequence += 1
+        self.s.send(struct.pack("<IHHII", 0x454F5255, 2, kind, self.sequence, 16 + len(body)) + body)
+
+    def receive(self):
+        m = self.s.recv(6000)
+        if not m:
+            raise Failure("uroced has closed the connection")
+        return struct.unpack_from("<H", m, 6)[0], struct.unpack_from("<I", m, 8)[0], m[16:]
+
+    def ask(self, handle, op, body=b""):
+        """The port and the saved bytes of the answer, or Refused."""
+        self.send(22, struct.pack("<IB", handle, op) + body)
+        wanted = self.sequence
+        while True:
+            kind, sequence, body = self.receive()
+            if kind == 24:
+                self.take_event(body)
+            elif sequence == wanted and kind == 3:
+                number, length = struct.unpack_from("<IH", body)
+                raise Refused(number, body[6:6 + length].decode())
+            elif sequence == wanted and kind == 23:
+                c = Cursor(body)
+                check(c.take("I") == handle, "answer for another handle")
+                port = c.take("H")
+                self.saved[handle] = c.bytes(c.take("H"))
+                return port
+            else:
+                raise Failure("message %d instead of an answer" % kind)
+
+    def take_event(self, body):
+        e = Event(Cursor(body))
+        self.saved[e.handle] = e.saved
+        self.events.append(e)
+
+    def event(self, type=None, seconds=5.0):
+        if not self.events:
+            check(select.select([self.s], [], [], seconds)[0], "no event, want %s" % type)
+            kind, _, body = self.receive()
+            check(kind == 24, "message %d is no event" % kind)
+            self.take_event(body)
+        e = self.events.pop(0)
+        check(type is None or e.type == type, "event %d (status %d), not %s" %
+              (e.type, e.status, type))
+        return e
+
+    def no_event(self, seconds=0.2):
+        check(not self.events and not select.select([self.s], [], [], seconds)[0],
+              "an unexpected event")
+
+    # what programs do
+
+    def bind(self, address="", port=0, ps=TCP, flags=0, family=None):
+        self.last += 1
+        family = family or (6 if ":" in address else 4)
+        bind = (struct.pack("<HB", ps, family) + where(address), flags)
+        got = self.ask(self.last, BIND, bind[0] + struct.pack("<HI", port, flags))
+        self.bound[self.last] = bind[0] + struct.pack("<HI", got, flags)
+        return self.last
+
+    def listen(self, address="", port=7471, backlog=8, **more):
+        h = self.bind(address, port, **more)
+        self.ask(h, LISTEN, struct.pack("<I", backlog))
+        self.backlog[h] = backlog
+        return h
+
+    def connect_to(self, local, remote, port=7471, qpn=0x10001, transport=0, data=b"", ps=TCP):
+        h = self.bind(local, 0, ps)
+        path = where(local) + gid(remote) + struct.pack("<IHBBBBBB", 0, 0xffff, 0, 64, 0, 3, 2, 16)
+        self.ask(h, CONNECT, path + struct.pack("<H", port) +
+                 conn(qpn, transport, ack_timeout=14) + bytes([len(data)]) + data)
+        return h
+
+    def accept(self, child, qpn=0x20001, data=b"", transport=0):
+        self.ask(child, ACCEPT, conn(qpn, transport, qkey=0x01234567) + bytes([len(data)]) + data)
+
+    def restore(self, old):
+        """Brings what a former program held to this daemon."""
+        for h, bind in old.bound.items():
+            self.restore_one(old, h, bind)
+        for h in old.saved:
+            if h & CHILD and old.saved[h]:
+                self.restore_one(old, h, struct.pack("<HB", TCP, 4) + bytes(20) +
+                                 struct.pack("<HI", 0, 0))
+        self.ask(0, RESTORED)
+
+    def restore_one(self, old, h, bind):
+        saved = old.saved.get(h, b"")
+        self.ask(h, RESTORE, bind + struct.pack("<I", old.backlog.get(h, 0)) +
+                 struct.pack("<H", len(saved)) + saved)
+
+    def close(self):
+        self.s.close()
+
+
+def conn(qpn, transport=0, qkey=0, ack_timeout=0):
+    return struct.pack("<IIIIIBBBBBBBBB", qpn, qkey, 0x123456, 0, 0, transport, 1, 1, 0, 7, 7, 0,
+                       ack_timeout, 15)
+
+
+def establish(a, b, qpn=(0x10001, 0x20001), data=(b"", b"")):
+    """Handles of an established connection from program a to b, which listens."""
+    h = a.connect_to(A, B, qpn=qpn[0], data=data[0])
+    e = b.event(CONNECT_REQUEST)
+    b.accept(e.handle, qpn[1], data[1])
+    a.event(CONNECT_RESPONSE)
+    a.ask(h, ESTABLISH)
+    check(b.event(ESTABLISHED).handle == e.handle, "of the child")
+    return h, e.handle
+
+
+def counters():
+    p = Program()
+    p.send(15)
+    values = {}
+    while True:
+        kind, _, body = p.receive()
+        if kind == 19:
+            value, length = struct.unpack_from("<QH", body)
+            values[body[10:10 + length].decode()] = value
+        elif kind == 20:
+            p.close()
+            return values
+
+
+def counter(name):
+    return counters()[name]
+
+
+# ---- packets of strangers ----
+
+def packet(local, remote, sport, mad, qkey=0x80010000, pkey=0xffff, opcode=0x64, qpn=1, src_qpn=1,
+           psn=7):
+    """A UDP payload with its ICRC, as Linux sends it: identification 0 and DF."""
+    bth = struct.pack(">BBHII", opcode, 0, pkey, qpn, psn) + struct.pack(">II", qkey, src_qpn)
+    payload = bth + mad
+    udp_length = 8 + len(payload) + 4
+    ip = struct.pack(">BBHHHBBH", 0x45, 0xff, 20 + udp_length, 0, 0x4000, 0xff, 17, 0xffff)
+    ip += ipaddress.ip_address(local).packed + ipaddress.ip_address(remote).packed
+    udp = struct.pack(">HHHH", sport, PORT, udp_length, 0xffff)
+    masked = bytearray(payload)
+    masked[4] = 0xff
+    crc = zlib.crc32(b"\xff" * 8 + ip + udp + masked)
+    return payload + struct.pack("<I", crc)
+
+
+class Stranger:
+    """A host of its own: address, socket for the packets it sends, socket on port 4791."""
+
+    def __init__(self, address=C):
+        self.address = address
+        self.tx = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.tx.setsockopt(socket.IPPROTO_IP, 10, 3)  # IP_MTU_DISCOVER, IP_PMTUDISC_PROBE
+        self.tx.bind((address, 0))
+        self.rx = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.rx.bind((address, PORT))
+        self.rx.settimeout(5)
+
+    def send(self, remote, mad, **more):
+        self.tx.sendto(packet(self.address, remote, self.tx.getsockname()[1], mad, **more),
+                       (remote, PORT))
+
+    def receive(self):
+        """(attribute, transaction ID, CM data) of what came, after a look at the packet."""
+        p, (source, sport) = self.rx.recvfrom(2000)
+        psn = int.from_bytes(p[9:12], "big")
+        check(p == packet(source, self.address, sport, p[20:276], psn=psn), "a well-formed packet")
+        mad = p[20:276]
+        return struct.unpack_from(">H", mad, 16)[0], struct.unpack_from(">Q", mad, 8)[0], mad[24:]
+
+    def close(self):
+        self.tx.close()
+        self.rx.close()
+
+
+def mad(attribute, data, tid=0x1234567890):
+    return struct.pack(">BBBBHHQHHI", 1, 7, 2, 3, 0, 0, tid, attribute, 0, 0) + \
+        data.ljust(232, b"\0")
+
+
+def req(local, remote, comm_id=0xabc, port=7471, qpn=0x123, guid=0x42):
+    d = bytearray(232)
+    struct.pack_into(">I", d, 0, comm_id)
+    struct.pack_into(">Q", d, 8, TCP << 16 | port)
+    struct.pack_into(">Q", d, 16, guid)
+    struct.pack_into(">I", d, 32, qpn << 8 | 1)
+    d[43] = 20 << 3
+    d[47] = 20 << 3 | 7
+    struct.pack_into(">H", d, 48, 0xffff)
+    d[50] = 3 << 4 | 7
+    d[51] = 15 << 4
+    d[56:72], d[72:88] = gid(local), gid(remote)
+    d[93] = 64
+    d[95] = 14 << 3
+    d[141] = 0x40
+    d[144 + 12:160] = ipaddress.ip_address(local).packed
+    d[160 + 12:176] = ipaddress.ip_address(remote).packed
+    return bytes(d)
+
+
+# ---- tests ----
+
+def test_connect_and_close():
+    a, b = Program(), Program()
+    l = b.listen(B)
+    h = a.connect_to(A, B, data=b"question")
+    e = b.event(CONNECT_REQUEST)
+    check(e.handle & CHILD and e.listener == l, "a child of the listener")
+    check(len(e.data) == 56 and e.data.startswith(b"question"), "private data")
+    check(e.local_ip == gid(B) and e.remote_ip == gid(A) and e.local_port == 7471, "addresses")
+    check(e.qpn == 0x10001 and e.psn == 0x123456 and e.mtu == 3 and e.hop_limit == 64 and
+          e.transport == 0 and e.retry == 7 and e.rnr == 7 and e.ack_timeout == 14, "parameters")
+    b.accept(e.handle, data=b"answer")
+    r = a.event(CONNECT_RESPONSE)
+    check(len(r.data) == 196 and r.data.startswith(b"answer") and r.qpn == 0x20001, "the REP")
+    a.ask(h, ESTABLISH)
+    check(len(a.saved[h]) > 0, "an established connection is to be kept")
+    s = b.event(ESTABLISHED)
+    check(not s.data and s.saved, "nothing but what is to be kept")
+    a.ask(h, DISCONNECT)
+    check(b.event(DISCONNECTED).status == 0, "told")
+    a.no_event()
+    b.ask(e.handle, DISCONNECT)
+    check(a.event(DISCONNECTED).status == 0, "told")
+    a.event(TIMEWAIT_EXIT)
+    b.event(TIMEWAIT_EXIT)
+    a.ask(h, DESTROY)
+    b.ask(e.handle, DESTROY)
+    b.ask(l, DESTROY)
+    a.no_event()
+    b.no_event(0)
+    a.close()
+    b.close()
+
+
+def test_wildcard_and_refusals():
+    a, b = Program(), Program()
+    b.listen()
+    h = a.connect_to(A, B)
+    e = b.event(CONNECT_REQUEST)
+    check(e.local_ip == gid(B), "at the address that was asked")
+    b.ask(e.handle, REJECT, struct.pack("<HB", 28, 3) + b"no!")
+    r = a.event(REJECTED)
+    check(r.status == 28 and len(r.data) == 148 and r.data.startswith(b"no!"), "the reason")
+    b.ask(e.handle, DESTROY)
+    h = a.connect_to(A, B)
+    e = b.event(CONNECT_REQUEST)
+    a.ask(h, DESTROY)
+    eventually(lambda: refused(b, e.handle) == EINVAL, "the peer has gone")
+    h = a.connect_to(A, B, port=7472)
+    check(a.event(REJECTED).status == 8, "nobody listens there")
+    a.close()
+    b.close()
+
+
+def refused(program, child):
+    try:
+        program.accept(child)
+        return 0
+    except Refused as e:
+        return e.errno
+
+
+def serves(address):
+    """Whether uroced has a socket on the address."""
+    with open("/proc/net/udp", encoding="ascii") as f:
+        text = "%08X:%04X" % (struct.unpack("=I", socket.inet_aton(address))[0], PORT)
+        return text in f.read()
+
+
+def test_ipv6():
+    a, b = Program(), Program()
+    b.listen("", 7471, family=6)
+    h = a.bind("fd09::1", 0)
+    path = where("fd09::1") + gid("fd09::2") + struct.pack("<IHBBBBBB", 0, 0xffff, 0x68, 64, 0, 3, 2, 16)
+    a.ask(h, CONNECT, path + struct.pack("<H", 7471) + conn(5, ack_timeout=14) + b"\0")
+    e = b.event(CONNECT_REQUEST)
+    check(e.remote_ip == gid("fd09::1") and e.traffic_class == 0x68, "over IPv6")
+    b.accept(e.handle)
+    a.event(CONNECT_RESPONSE)
+    # An IPv6 wildcard takes IPv4 too.
+    a.connect_to(A, B, qpn=6)
+    b.event(CONNECT_REQUEST)
+    a.close()
+    b.close()
+
+
+def test_link_local():
+    a, b = Program(), Program()
+    b.listen("fe80::9:2%dum0", 7471)
+    h = a.bind("fe80::9:1%dum0", 0)
+    path = where("fe80::9:1%dum0") + gid("fe80::9:2") + \
+        struct.pack("<IHBBBBBB", 0, 0xffff, 0, 64, 0, 3, 2, 16)
+    a.ask(h, CONNECT, path + struct.pack("<H", 7471) + conn(5, ack_timeout=14) + b"\0")
+    e = b.event(CONNECT_REQUEST)
+    check(e.path_scope == socket.if_nametoindex("dum0"), "the interface")
+    a.close()
+    b.close()
+
+
+def test_datagrams():
+    a, b = Program(), Program()
+    b.listen(B, ps=UDP)
+    h = a.connect_to(A, B, transport=4, ps=UDP, data=b"q" * 180)
+    e = b.event(CONNECT_REQUEST)
+    check(e.transport == 4 and e.data == b"q" * 180, "SIDR_REQ")
+    b.accept(e.handle, 0x30003, b"r" * 136, transport=4)
+    r = a.event(ESTABLISHED)
+    check(r.qpn == 0x30003 and r.qkey == 0x01234567 and r.data == b"r" * 136, "SIDR_REP")
+    check(r.path_remote == gid(B), "where to")
+    h = a.connect_to(A, B, port=7472, transport=4, ps=UDP)
+    check(a.event(UNREACHABLE).status == 1, "no such service")
+    b.no_event()
+    a.close()
+    b.close()
+
+
+def test_ports():
+    a, b = Program(), Program()
+
+    def fails(program, number, *args, **more):
+        try:
+            program.bind(*args, **more)
+        except Refused as e:
+            check(e.errno == number, "errno %d, not %d" % (e.errno, number))
+            return
+        raise Failure("bound")
+
+    first = a.bind(A, 7000)
+    fails(b, EADDRINUSE, A, 7000)
+    fails(b, EADDRNOTAVAIL, "", 7000)
+    fails(b, EADDRNOTAVAIL, "10.9.9.9", 7001)
+    b.bind(B, 7000)
+    b.bind(A, 7000, ps=UDP)
+    a.ask(first, DESTROY)
+    shared = [p.bind(A, 7000, flags=1) for p in (a, b)]
+    try:
+        a.ask(shared[0], LISTEN, struct.pack("<I", 1))
+        raise Failure("two on one port, and one listens")
+    except Refused as e:
+        check(e.errno == EADDRINUSE, "errno %d" % e.errno)
+    h = a.bind(A)
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as f:
+        low, high = map(int, f.read().split())
+    port = struct.unpack_from("<H", a.bound[h], 23)[0]
+    check(low <= port <= high, "port %d" % port)
+    a.close()
+    # What a program held is free when it has gone.
+    eventually(lambda: can_bind(b), "the port is free")
+    b.close()
+
+
+def can_bind(program):
+    try:
+        program.bind("", 7003, family=4)
+        return True
+    except Refused:
+        return False
+
+
+def test_backlog():
+    a, b = Program(), Program()
+    l = b.listen(B, backlog=2)
+    handles = [a.connect_to(A, B, qpn=100 + i) for i in range(3)]
+    first, second = b.event(CONNECT_REQUEST), b.event(CONNECT_REQUEST)
+    b.no_event()
+    check(counter("cm_rx_backlog_full") == 1, "the third was dropped")
+    b.send(22, struct.pack("<IB", first.handle, TAKEN))
+    third = b.event(CONNECT_REQUEST, 10)  # when its REQ is repeated
+    check(third.qpn == 102, "the third")
+    # Those that were not taken go with the listener.
+    b.ask(l, DESTROY)
+    gone = {a.event(REJECTED).handle, a.event(REJECTED).handle}
+    check(gone == set(handles[1:]), "two are refused")
+    check(refused(b, second.handle) == EINVAL, "the child has gone")
+    b.accept(first.handle)
+    a.event(CONNECT_RESPONSE)
+    a.close()
+    b.close()
+
+
+def test_program_dies():
+    a, b = Program(), Program()
+    b.listen(B)
+    h, child = establish(a, b)
+    waiting = a.connect_to(A, B, qpn=7)
+    b.event(CONNECT_REQUEST)
+    started = time.monotonic()
+    b.close()
+    kinds = {e.handle: (e.type, e.status) for e in (a.event(), a.event())}
+    check(kinds == {h: (DISCONNECTED, 0), waiting: (REJECTED, 28)} or
+          kinds == {waiting: (REJECTED, 28), h: (DISCONNECTED, 0)}, "told: %s" % kinds)
+    check(time.monotonic() - started < 2, "at once")
+    a.close()
+
+
+def test_program_stopped():
+    """A program that does not read keeps its connections, and hears of them later."""
+    a, b = Program(), Program()
+    b.listen(B, backlog=1024)
+    pairs = [establish(a, b, (1000 + i, 2000 + i)) for i in range(100)]
+    for h, _ in pairs:
+        a.ask(h, DISCONNECT)
+    a.no_event(0.5)
+    other = Program()
+    other.listen(C, 7471)
+    x = a.connect_to(A, C, qpn=9)
+    e = other.event(CONNECT_REQUEST)
+    other.accept(e.handle, 10)
+    a.event(CONNECT_RESPONSE)
+    told = {b.event(DISCONNECTED).handle for _ in pairs}
+    check(told == {child for _, child in pairs}, "all are told")
+    for _, child in pairs:
+        b.ask(child, DISCONNECT)
+    ended = sorted(a.event().type for _ in range(200))
+    check(ended == [DISCONNECTED] * 100 + [TIMEWAIT_EXIT] * 100, "all have ended")
+    for p in (a, b, other):
+        p.close()
+
+
+def test_daemon_killed():
+    a, b = Program(), Program()
+    l = b.listen(B)
+    h, child = establish(a, b)
+    daemon.kill()
+    daemon.start()
+    a2, b2 = Program(a.instance), Program(b.instance)
+    b2.restore(b)
+    a2.restore(a)
+    check(counter("cm_restored") == 2, "both ends are back")
+    # The listener too, and the old connection can be closed.
+    a2.last = a.last
+    time.sleep(1.6)
+    a2.connect_to(A, B, qpn=77)
+    e = b2.event(CONNECT_REQUEST)
+    check(e.listener == l and e.handle != child, "the listener is back")
+    a2.ask(h, DISCONNECT)
+    check(b2.event(DISCONNECTED).handle == child, "told")
+    b2.ask(child, DISCONNECT)
+    check(a2.event(DISCONNECTED).handle == h, "told")
+    for p in (a, b, a2, b2):
+        p.close()
+
+
+def test_program_reconnects():
+    """Its connection broke and it comes back before that was noticed: nothing is torn down."""
+    a, b = Program(), Program()
+    b.listen(B)
+    h, child = establish(a, b)
+    a2 = Program(a.instance)
+    a2.restore(a)
+    b.no_event()
+    b.ask(child, DISCONNECT)
+    check(a2.event(DISCONNECTED).handle == h, "told")
+    for p in (a, b, a2):
+        p.close()
+
+
+def test_address_comes_later():
+    a, b = Program(), Program()
+    b.listen()
+    subprocess.run(["ip", "addr", "add", "10.9.0.44/24", "dev", "dum0"], check=True)
+    try:
+        eventually(lambda: serves("10.9.0.44"), "the new address is served")
+        a.connect_to(A, "10.9.0.44")
+        e = b.event(CONNECT_REQUEST)
+        check(e.local_ip == gid("10.9.0.44"), "at the new address")
+        b.ask(e.handle, DESTROY)
+        a.event(REJECTED)
+    finally:
+        subprocess.run(["ip", "addr", "del", "10.9.0.44/24", "dev", "dum0"], check=True)
+    eventually(lambda: not serves("10.9.0.44"), "the old address is not served", 8)
+    a.close()
+    b.close()
+
+
+def test_addresses_are_let_go():
+    b = Program()
+    l = b.listen()
+    eventually(lambda: serves(A) and serves(B), "all are served")
+    b.ask(l, DESTROY)
+    eventually(lambda: not serves(A) and not serves(B), "none is", 6)
+    b.close()
+
+
+def test_stranger():
+    b = Program()
+    b.listen(B)
+    s = Stranger()
+    s.send(B, mad(0x10, req(C, B)))
+    e = b.event(CONNECT_REQUEST)
+    check(e.remote_ip == gid(C) and e.qpn == 0x123, "from the stranger")
+    b.accept(e.handle)
+    attribute, tid, rep = s.receive()
+    check(attribute == 0x13 and tid == 0x1234567890, "a REP")
+    check(struct.unpack_from(">I", rep, 4)[0] == 0xabc, "to its REQ")
+    check(struct.unpack_from(">Q", rep, 28)[0] != 0, "with a GUID")
+    passive = struct.unpack_from(">I", rep, 0)[0]
+    # Each check of a packet, and its counter.
+    good = mad(0x10, req(C, B, 0xabd, qpn=0x124))
+    for name, change in (("rx_bad_qkey", {"qkey": 0x1234}), ("rx_bad_pkey", {"pkey": 0x8001}),
+                         ("rx_bad_opcode", {"opcode": 0x04}), ("rx_bad_qpn", {"src_qpn": 5}),
+                         ("rx_bad_qpn", {"qpn": 2})):
+        before = counter("gsi_" + name)
+        s.send(B, good, **change)
+        eventually(lambda: counter("gsi_" + name) == before + 1, "%s counted" % name)
+    damaged = bytearray(packet(C, B, s.tx.getsockname()[1], good))
+    damaged[100] ^= 1
+    before = counter("gsi_rx_bad_icrc")
+    s.tx.sendto(damaged, (B, PORT))
+    eventually(lambda: counter("gsi_rx_bad_icrc") == before + 1, "a damaged packet is counted")
+    before = counter("cm_rx_bad_length")
+    s.send(B, good[:200])
+    eventually(lambda: counter("cm_rx_bad_length") == before + 1, "a short one is counted")
+    b.no_event()
+    # Established, then a DREQ that is wrong in one thing after the other.
+    s.send(B, mad(0x14, struct.pack(">II", 0xabc, passive)))
+    b.event(ESTABLISHED)
+    for name, ids in (("cm_rx_wrong_remote_id", (0xabb, passive, 0x20001)),
+                      ("cm_rx_wrong_qpn", (0xabc, passive, 0x20002))):
+        before = counter(name)
+        s.send(B, mad(0x15, struct.pack(">IIH", ids[0], ids[1], ids[2] >> 8) +
+                      bytes([ids[2] & 0xff])))
+        eventually(lambda: counter(name) == before + 1, "%s counted" % name)
+    thief = Stranger("10.9.0.4")
+    before = counter("cm_rx_wrong_address")
+    dreq = struct.pack(">II", 0xabc, passive) + (0x20001 << 8).to_bytes(4, "big")
+    thief.send(B, mad(0x15, dreq))
+    eventually(lambda: counter("cm_rx_wrong_address") == before + 1, "another's DREQ is counted")
+    b.no_event()
+    # One for a connection that does not exist is answered all the same.
+    thief.send(B, mad(0x15, struct.pack(">II", 0x77, passive ^ 1)))
+    check(thief.receive()[0] == 0x16, "a DREP")
+    s.send(B, mad(0x15, dreq))
+    b.event(DISCONNECTED)
+    s.close()
+    thief.close()
+    b.close()
+
+
+def test_flood():
+    """REQs without end: the backlog bounds them, and others still get through."""
+    a, b = Program(), Program()
+    b.listen(B, backlog=16)
+    other = Program()
+    other.listen(B, 7500)
+    s = Stranger()
+    for i in range(2000):
+        s.send(B, mad(0x10, req(C, B, 0x1000 + i, qpn=0x1000 + i)))
+    for i in range(16):
+        b.event(CONNECT_REQUEST)
+    b.no_event()
+    check(counter("cm_rx_backlog_full") > 0, "the rest was dropped")
+    a.connect_to(A, B, port=7500, qpn=3)
+    other.event(CONNECT_REQUEST, 15)
+    for p in (a, b, other):
+        p.close()
+    s.close()
+
+
+# ---- frame ----
+
+class Daemon:
+    """In the foreground, without a keeper: what it knew is gone with it."""
+
+    def __init__(self):
+        self.process = None
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [build + "/bin/uroced", "--foreground", "--no-keeper", "--idle-exit=0",
+             "--socket=" + os.environ["UROCE_SOCKET"]], stdin=subprocess.DEVNULL)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        try:
+            os.unlink(os.environ["UROCE_SOCKET"])
+        except FileNotFoundError:
+            pass
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(20)
+        check(status == 0, "uroced ends with %d" % status)
+
+
+daemon = Daemon()
+
+
+def enter_namespace():
+    if os.environ.get("CM_TEST_INSIDE") == "1":
+        return
+    os.environ["CM_TEST_INSIDE"] = "1"
+    unshare = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--net"]
+    if subprocess.run(unshare + ["true"], stderr=subprocess.DEVNULL).returncode != 0:
+        print("skipped: no network namespace can be made here")
+        sys.exit(SKIP)
+    os.execvp("unshare", unshare + [sys.executable, *sys.argv])
+
+
+def make_network():
+    for command in ("link set lo up", "link add dum0 type veth peer name dum1",
+                    "link set dum0 up", "link set dum1 up"):
+        subprocess.run(["ip", *command.split()], check=True)
+    for n in range(1, 5):
+        subprocess.run(["ip", "addr", "add", "10.9.0.%d/24" % n, "dev", "dum0"], check=True)
+        subprocess.run(["ip", "-6", "addr", "add", "fd09::%d/64" % n, "dev", "dum0", "nodad"],
+                       check=True)
+        subprocess.run(["ip", "-6", "addr", "add", "fe80::9:%d/64" % n, "dev", "dum0", "nodad"],
+                       check=True)
+
+
+def main():
+    global build
+    build = os.path.abspath(sys.argv[1])
+    enter_namespace()
+    make_network()
+    os.environ["UROCE_SOCKET"] = "/tmp/uroce-cm-test-%d" % os.getpid()
+    failed = 0
+    for name, test in list(globals().items()):
+        if not name.startswith("test_") or (sys.argv[2:] and name not in sys.argv[2:]):
+            continue
+        started = time.monotonic()
+        daemon.start()
+        try:
+            test()
+            daemon.stop()
+            result = "ok"
+        except Exception as e:  # the other tests say more about the cause
+            import traceback
+            traceback.print_exc()
+            result = "FAILED: %s: %s" % (type(e).__name__, e)
+            failed += 1
+            daemon.kill()
+        print("%-36s %5.1f s  %s" % (name, time.monotonic() - started, result), flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
