@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A network that loses, doubles and reorders: one percent of each, injected at the sender by a seed
-(UROCE_IMPAIR). Data is right all the same, and bandwidth programs finish."""
+(UROCE_IMPAIR); and one that loses batches. Data is right all the same, and bandwidth programs
+finish."""
 from harness import perftest
 
 from data import verbs_check
@@ -30,6 +31,16 @@ def add_rows(kind, impairment, link, mtu):
                             timeout=180, on_wait=ctx.on_wait)
         perftest.expect_sizes(rows, [65536])
         return f"{rows[0].average:.0f} MiB/s"
+
+
+@row("faults/batches/write_bw/veth-9000", ("pair", 9000))
+def batches_lost(ctx):
+    """A path that carries single packets and no batch."""
+    env = {"UROCE_IMPAIR": "batches=drop"}
+    rows = perftest.run(ctx.topology, "ib_write_bw", "-n", ctx.pick(200, 2000), env=env,
+                        timeout=180, on_wait=ctx.on_wait)
+    perftest.expect_sizes(rows, [65536])
+    return f"{rows[0].average:.0f} MiB/s"
 
 
 for _kind, (_impairment, _link) in KINDS.items():
