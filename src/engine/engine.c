@@ -6,6 +6,7 @@
 #include "engine/engine_internal.h"
 
 #include "engine/guard.h"
+#include "engine/on_demand.h"
 #include "pktio/udp/udp.h"
 
 #include <errno.h>
@@ -88,10 +89,14 @@ static int read_timing(const struct roce_timing **out)
 
 /* ---- making and ending ---- */
 
-static int copy_guarded(void *ctx, void *dst, const void *src, size_t length)
+static int store_guarded(void *ctx, const struct roce_mem_place *to, const void *from,
+			 size_t length)
 {
+	void *at = (void *)(uintptr_t)to->ptr;
+
 	(void)ctx;
-	return roce_guard_copy(dst, src, length);
+	return to->is_on_demand ? roce_on_demand_write(at, from, length)
+				: roce_guard_copy(at, from, length);
 }
 
 static int compare_swap_guarded(void *ctx, uint64_t *word, uint64_t compare, uint64_t swap,
@@ -108,7 +113,7 @@ static int fetch_add_guarded(void *ctx, uint64_t *word, uint64_t add, uint64_t *
 }
 
 static const struct roce_mem_ops mem_ops = {
-	.copy = copy_guarded,
+	.store = store_guarded,
 	.compare_swap = compare_swap_guarded,
 	.fetch_add = fetch_add_guarded,
 };

@@ -10,6 +10,7 @@
 
 #include "engine/batch.h"
 #include "engine/guard.h"
+#include "engine/on_demand.h"
 #include "wire/headers.h"
 #include "wq/sge.h"
 
@@ -60,6 +61,14 @@ static bool find_route(struct roce_queue *q, const struct roce_tx_pkt *pkt, stru
 	return r->like.flow != NULL;
 }
 
+static int copy_piece(uint8_t *to, const void *from, uint32_t length, bool is_on_demand)
+{
+	if (length == 0)
+		return 0;
+	return is_on_demand ? roce_on_demand_read(to, from, length)
+			    : roce_guard_copy(to, from, length);
+}
+
 /* 0, or negative when the memory is gone. */
 static int copy_payload(uint8_t *to, const struct roce_payload *p)
 {
@@ -67,7 +76,7 @@ static int copy_payload(uint8_t *to, const struct roce_payload *p)
 	uint32_t left = p->length;
 
 	if (!p->sge)
-		return left ? roce_guard_copy(to, p->data, left) : 0;
+		return copy_piece(to, p->data, left, p->is_on_demand);
 	at = roce_sge_seek(p->sge, p->sge_count, p->offset);
 	while (left) {
 		const struct roce_sge *sge = &p->sge[at.index];
@@ -77,9 +86,8 @@ static int copy_payload(uint8_t *to, const struct roce_payload *p)
 			piece = left;
 		if (roce_sge_is_zeros(sge))
 			memset(to, 0, piece);
-		else if (piece &&
-			 roce_guard_copy(to, (const void *)(uintptr_t)(sge->addr + at.skip),
-					 piece) < 0)
+		else if (copy_piece(to, (const void *)(uintptr_t)(sge->addr + at.skip), piece,
+				    roce_sge_is_on_demand(sge)) < 0)
 			return -1;
 		to += piece;
 		left -= piece;

@@ -10,7 +10,7 @@
 
 static enum roce_mem_verdict check_region(const struct roce_mr *mr, const struct roce_pd *pd,
 					  uint64_t addr, uint64_t length, uint32_t need,
-					  uint64_t *out_ptr)
+					  struct roce_mem_place *out)
 {
 	uint64_t offset;
 
@@ -22,13 +22,15 @@ static enum roce_mem_verdict check_region(const struct roce_mr *mr, const struct
 	offset = addr - mr->iova;
 	if (offset > mr->length || length > mr->length - offset)
 		return ROCE_MARKED(access_range, ROCE_MEM_BAD_RANGE);
-	*out_ptr = mr->addr + offset;
+	out->ptr = mr->addr + offset;
+	out->is_on_demand = mr->access & ROCE_ACCESS_ON_DEMAND;
 	return ROCE_MEM_OK;
 }
 
 enum roce_mem_verdict roce_mem_check_local(const struct roce_key_table *tab,
 					   const struct roce_pd *pd, roce_key_t lkey, uint64_t addr,
-					   uint64_t length, uint32_t need, uint64_t *out_ptr)
+					   uint64_t length, uint32_t need,
+					   struct roce_mem_place *out)
 {
 	const struct roce_mr *mr = roce_key_table_find(tab, lkey);
 
@@ -38,16 +40,16 @@ enum roce_mem_verdict roce_mem_check_local(const struct roce_key_table *tab,
 	if (mr->kind == ROCE_MR_NULL) {
 		if (mr->pd != pd)
 			return ROCE_MARKED(access_null_pd, ROCE_MEM_BAD_PD);
-		*out_ptr = ROCE_MEM_NOWHERE;
+		*out = (struct roce_mem_place){.ptr = ROCE_MEM_NOWHERE};
 		return ROCE_MEM_OK;
 	}
-	return check_region(mr, pd, addr, length, need, out_ptr);
+	return check_region(mr, pd, addr, length, need, out);
 }
 
 enum roce_mem_verdict roce_mem_check_remote(const struct roce_key_table *tab,
 					    const struct roce_pd *pd, const void *qp,
 					    roce_key_t rkey, uint64_t va, uint64_t length,
-					    uint32_t need, uint64_t *out_ptr)
+					    uint32_t need, struct roce_mem_place *out)
 {
 	const struct roce_mr *mr = roce_key_table_find(tab, rkey);
 
@@ -55,5 +57,5 @@ enum roce_mem_verdict roce_mem_check_remote(const struct roce_key_table *tab,
 		return ROCE_MARKED(access_rkey, ROCE_MEM_BAD_KEY);
 	if (mr->kind == ROCE_MR_WINDOW_2 && mr->bound_qp != qp)
 		return ROCE_MARKED(access_window_qp, ROCE_MEM_BAD_ACCESS);
-	return check_region(mr, pd, va, length, need, out_ptr);
+	return check_region(mr, pd, va, length, need, out);
 }

@@ -44,6 +44,13 @@ enum roce_mr_kind {
 /* Where the bytes of a null region are; no other access leads there. */
 #define ROCE_MEM_NOWHERE UINT64_MAX
 
+/* Where the bytes of an access are. Those of an on-demand region may come and go as the program
+ * likes, so they are reached in another way. */
+struct roce_mem_place {
+	uint64_t ptr; /* in this process, or ROCE_MEM_NOWHERE */
+	bool is_on_demand;
+};
+
 struct roce_mr {
 	struct roce_mr *bucket_next;
 	roce_key_t lkey;
@@ -88,16 +95,17 @@ enum roce_mem_verdict {
 };
 
 /* Local key: `need` is 0 for reading or ROCE_ACCESS_LOCAL_WRITE. addr is a process address (an iova
- * for regions with one); out_ptr is where its bytes are, or ROCE_MEM_NOWHERE. */
+ * for regions with one). */
 enum roce_mem_verdict roce_mem_check_local(const struct roce_key_table *tab,
 					   const struct roce_pd *pd, roce_key_t lkey, uint64_t addr,
-					   uint64_t length, uint32_t need, uint64_t *out_ptr);
+					   uint64_t length, uint32_t need,
+					   struct roce_mem_place *out);
 
 /* Remote key: `need` is one of the REMOTE flags; `qp` is who asks. */
 enum roce_mem_verdict roce_mem_check_remote(const struct roce_key_table *tab,
 					    const struct roce_pd *pd, const void *qp,
 					    roce_key_t rkey, uint64_t va, uint64_t length,
-					    uint32_t need, uint64_t *out_ptr);
+					    uint32_t need, struct roce_mem_place *out);
 
 /* ---- memory windows (window.c) ---- */
 
@@ -124,9 +132,9 @@ void roce_mem_unbind_all(struct roce_key_table *tab, const void *qp);
 enum roce_mem_verdict roce_mem_invalidate(struct roce_key_table *tab, const struct roce_pd *pd,
 					  const void *qp, roce_key_t rkey);
 
-/* Moves bytes; 0, or -EFAULT when the memory is gone. `ctx` is the owner's. */
+/* Changes memory; 0, or -EFAULT when it is gone. `ctx` is the owner's. */
 struct roce_mem_ops {
-	int (*copy)(void *ctx, void *dst, const void *src, size_t length);
+	int (*store)(void *ctx, const struct roce_mem_place *to, const void *from, size_t length);
 	/* The two atomics on an aligned 64-bit word of this process, host order. */
 	int (*compare_swap)(void *ctx, uint64_t *word, uint64_t compare, uint64_t swap,
 			    uint64_t *out_orig);

@@ -52,9 +52,9 @@ static enum roce_mem_verdict try_bind(void)
 static enum roce_mem_verdict reach(const void *who, uint32_t rkey, uint64_t va, uint64_t length,
 				   uint32_t need)
 {
-	uint64_t ptr;
+	struct roce_mem_place at = {0};
 
-	return roce_mem_check_remote(&table, &pd, who, (roce_key_t){rkey}, va, length, need, &ptr);
+	return roce_mem_check_remote(&table, &pd, who, (roce_key_t){rkey}, va, length, need, &at);
 }
 
 static void refuse(enum roce_mem_verdict verdict)
@@ -158,9 +158,27 @@ static void bind__rules_of_type_1(void **state)
 
 /* ---- using ---- */
 
+/* A window's bytes are reached as its region's are. */
+static void reach__on_demand_as_the_region(void **state)
+{
+	(void)state;
+	for (int is_on_demand = 0; is_on_demand < 2; is_on_demand++) {
+		struct roce_mem_place at = {.is_on_demand = !is_on_demand};
+
+		start(ROCE_MR_WINDOW_1);
+		if (is_on_demand)
+			mr.access |= ROCE_ACCESS_ON_DEMAND;
+		assert_int_equal(try_bind(), ROCE_MEM_OK);
+		assert_int_equal(roce_mem_check_remote(&table, &pd, &qp, bind.rkey, IOVA + 0x100, 8,
+						       ROCE_ACCESS_REMOTE_READ, &at),
+				 ROCE_MEM_OK);
+		assert_int_equal(at.is_on_demand, is_on_demand);
+	}
+}
+
 static void reach__only_what_is_bound(void **state)
 {
-	uint64_t ptr = 0;
+	struct roce_mem_place at = {0};
 
 	(void)state;
 	for (int kind = ROCE_MR_WINDOW_1; kind <= ROCE_MR_WINDOW_2; kind++) {
@@ -170,9 +188,9 @@ static void reach__only_what_is_bound(void **state)
 		bind.access = ROCE_ACCESS_REMOTE_READ;
 		assert_int_equal(try_bind(), ROCE_MEM_OK);
 		assert_int_equal(roce_mem_check_remote(&table, &pd, &qp, bind.rkey, IOVA + 0x100,
-						       0x200, ROCE_ACCESS_REMOTE_READ, &ptr),
+						       0x200, ROCE_ACCESS_REMOTE_READ, &at),
 				 ROCE_MEM_OK);
-		assert_int_equal(ptr, ADDR + 0x100);
+		assert_int_equal(at.ptr, ADDR + 0x100);
 		assert_int_equal(reach(&qp, bind.rkey.v, IOVA + 0xff, 1, ROCE_ACCESS_REMOTE_READ),
 				 ROCE_MEM_BAD_RANGE);
 		assert_int_equal(
@@ -188,27 +206,27 @@ static void reach__only_what_is_bound(void **state)
 			kind == ROCE_MR_WINDOW_2 ? ROCE_MEM_BAD_ACCESS : ROCE_MEM_OK);
 		assert_int_equal(roce_mem_check_remote(&table, &other_pd, &qp, bind.rkey,
 						       IOVA + 0x100, 1, ROCE_ACCESS_REMOTE_READ,
-						       &ptr),
+						       &at),
 				 ROCE_MEM_BAD_PD);
 		/* a window is nothing for local use */
 		assert_int_equal(
-			roce_mem_check_local(&table, &pd, bind.rkey, IOVA + 0x100, 1, 0, &ptr),
+			roce_mem_check_local(&table, &pd, bind.rkey, IOVA + 0x100, 1, 0, &at),
 			ROCE_MEM_BAD_KEY);
 	}
 }
 
 static void reach__zero_based(void **state)
 {
-	uint64_t ptr = 0;
+	struct roce_mem_place at = {0};
 
 	(void)state;
 	start(ROCE_MR_WINDOW_2);
 	bind.access |= ROCE_ACCESS_ZERO_BASED;
 	assert_int_equal(try_bind(), ROCE_MEM_OK);
 	assert_int_equal(roce_mem_check_remote(&table, &pd, &qp, bind.rkey, 0x1ff, 1,
-					       ROCE_ACCESS_REMOTE_READ, &ptr),
+					       ROCE_ACCESS_REMOTE_READ, &at),
 			 ROCE_MEM_OK);
-	assert_int_equal(ptr, ADDR + 0x100 + 0x1ff);
+	assert_int_equal(at.ptr, ADDR + 0x100 + 0x1ff);
 	assert_int_equal(reach(&qp, bind.rkey.v, 0x200, 1, ROCE_ACCESS_REMOTE_READ),
 			 ROCE_MEM_BAD_RANGE);
 	assert_int_equal(reach(&qp, bind.rkey.v, IOVA + 0x100, 1, ROCE_ACCESS_REMOTE_READ),
@@ -287,6 +305,7 @@ int main(void)
 		cmocka_unit_test(bind__rules_for_both_types),
 		cmocka_unit_test(bind__rules_of_type_2),
 		cmocka_unit_test(bind__rules_of_type_1),
+		cmocka_unit_test(reach__on_demand_as_the_region),
 		cmocka_unit_test(reach__only_what_is_bound),
 		cmocka_unit_test(reach__zero_based),
 		cmocka_unit_test(invalidate__by_its_own_qp_only),

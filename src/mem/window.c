@@ -98,7 +98,7 @@ enum roce_mem_verdict roce_mem_bind(struct roce_key_table *tab, const struct roc
 	mw->addr = mr->addr + (bind->addr - mr->iova);
 	mw->iova = bind->access & ROCE_ACCESS_ZERO_BASED ? 0 : bind->addr;
 	mw->length = bind->length;
-	mw->access = bind->access;
+	mw->access = bind->access | (mr->access & ROCE_ACCESS_ON_DEMAND);
 	mw->bound_to = mr;
 	mw->bound_qp = mw->kind == ROCE_MR_WINDOW_2 ? qp : NULL;
 	mw->is_valid = true;

@@ -189,18 +189,18 @@ static enum roce_wc_status store(struct roce_qp *qp, struct roce_send_wqe *wqe, 
 
 	while (length) {
 		uint32_t part = sge[c.index].length - c.skip;
-		uint64_t ptr;
+		struct roce_mem_place to;
 
 		if (part > length)
 			part = length;
 		if (part &&
 		    roce_mem_check_local(&t->keys, qp->cfg.pd, (roce_key_t){sge[c.index].lkey},
 					 sge[c.index].addr + c.skip, part, ROCE_ACCESS_LOCAL_WRITE,
-					 &ptr) != ROCE_MEM_OK)
+					 &to) != ROCE_MEM_OK)
 			return ROCE_MARKED(completer_store_key, ROCE_WC_LOC_PROT_ERR);
 		if (part && data) {
-			if (ptr != ROCE_MEM_NOWHERE &&
-			    t->cfg.mem_ops->copy(t->cfg.ctx, (void *)(uintptr_t)ptr, data, part))
+			if (to.ptr != ROCE_MEM_NOWHERE &&
+			    t->cfg.mem_ops->store(t->cfg.ctx, &to, data, part))
 				return ROCE_MARKED(completer_store_fault, ROCE_WC_LOC_PROT_ERR);
 			data += part;
 		}

@@ -60,17 +60,17 @@ enum roce_wc_status roce_recv_place(struct roce_qp *qp, uint64_t offset, const u
 	while (length) {
 		const struct roce_sge *sge = &wqe->sge[c.index];
 		uint32_t part = sge->length - c.skip;
-		uint64_t ptr;
+		struct roce_mem_place to;
 
 		if (part > length)
 			part = length;
 		if (part && roce_mem_check_local(&t->keys, recv_pd(qp), (roce_key_t){sge->lkey},
 						 sge->addr + c.skip, part, ROCE_ACCESS_LOCAL_WRITE,
-						 &ptr) != ROCE_MEM_OK)
+						 &to) != ROCE_MEM_OK)
 			return ROCE_MARKED(recv_key, ROCE_WC_LOC_PROT_ERR);
 		if (part && data) {
-			if (ptr != ROCE_MEM_NOWHERE &&
-			    t->cfg.mem_ops->copy(t->cfg.ctx, (void *)(uintptr_t)ptr, data, part))
+			if (to.ptr != ROCE_MEM_NOWHERE &&
+			    t->cfg.mem_ops->store(t->cfg.ctx, &to, data, part))
 				return ROCE_MARKED(recv_fault, ROCE_WC_LOC_PROT_ERR);
 			data += part;
 		}

@@ -122,7 +122,7 @@ static bool is_memory_ok(const struct roce_qp *qp, struct roce_send_wqe *wqe)
 		roce_wr_is_read_or_atomic(wqe->opcode) && wqe->opcode != ROCE_WR_ATOMIC_WRITE;
 	uint32_t need = is_fetch ? ROCE_ACCESS_LOCAL_WRITE : 0;
 	struct roce_sge *sge = roce_send_wqe_sges(wqe);
-	uint64_t ptr;
+	struct roce_mem_place at;
 
 	if (wqe->is_inline)
 		return true;
@@ -130,14 +130,17 @@ static bool is_memory_ok(const struct roce_qp *qp, struct roce_send_wqe *wqe)
 		if (sge[i].length == 0)
 			continue;
 		if (roce_mem_check_local(&qp->t->keys, qp->cfg.pd, (roce_key_t){sge[i].lkey},
-					 sge[i].addr, sge[i].length, need, &ptr) != ROCE_MEM_OK)
+					 sge[i].addr, sge[i].length, need, &at) != ROCE_MEM_OK)
 			return false;
 		if (is_fetch)
 			continue;
-		if (ptr == ROCE_MEM_NOWHERE)
+		if (at.ptr == ROCE_MEM_NOWHERE) {
 			sge[i].lkey = ROCE_SGE_ZEROS_LKEY;
-		else
-			sge[i].addr = ptr;
+			continue;
+		}
+		sge[i].addr = at.ptr;
+		if (at.is_on_demand)
+			sge[i].lkey = ROCE_SGE_ON_DEMAND_LKEY;
 	}
 	return true;
 }

@@ -57,10 +57,10 @@ static bool send_read_response(struct roce_qp *qp, struct roce_resp_resource *re
 	uint64_t offset = (uint64_t)index << shift;
 	bool is_last = roce_psn_is_equal(res->next_psn, res->last_psn);
 	enum roce_op op = ROCE_RC_READ_RESPONSE_MIDDLE;
-	uint64_t ptr = 0;
+	struct roce_mem_place from = {0};
 
 	if (bytes && roce_mem_check_remote(&qp->t->keys, res->pd, qp, res->rkey, res->va + offset,
-					   bytes, ROCE_ACCESS_REMOTE_READ, &ptr) != ROCE_MEM_OK) {
+					   bytes, ROCE_ACCESS_REMOTE_READ, &from) != ROCE_MEM_OK) {
 		ROCE_MARK(responder_read_region_gone);
 		roce_responder_read_fault(qp, res->next_psn, now);
 		return false;
@@ -71,7 +71,8 @@ static bool send_read_response(struct roce_qp *qp, struct roce_resp_resource *re
 		op = ROCE_RC_READ_RESPONSE_LAST;
 	start_response(qp, pkt, op, res->next_psn, ack_syndrome(), res->msn);
 	pkt->hdr.pad_count = (uint8_t)(-bytes & 3);
-	pkt->payload.data = (const void *)(uintptr_t)ptr;
+	pkt->payload.data = (const void *)(uintptr_t)from.ptr;
+	pkt->payload.is_on_demand = from.is_on_demand;
 	pkt->payload.length = bytes;
 	res->is_restart = false;
 	res->next_psn = roce_psn_add(res->next_psn, 1);

@@ -175,7 +175,7 @@ static enum roce_verdict check_rkey(struct roce_request *rq)
 	else if (roce_request_is_atomic(rq))
 		need = ROCE_ACCESS_REMOTE_ATOMIC;
 	verdict = roce_mem_check_remote(&qp->t->keys, roce_qp_pd(qp), qp, rkey, va, length, need,
-					&rq->ptr);
+					&rq->place);
 	if (verdict == ROCE_MEM_OK)
 		return ROCE_RX_ACCEPTED;
 	if (!roce_request_is_start(rq))

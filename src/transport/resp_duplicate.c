@@ -35,7 +35,7 @@ static enum roce_verdict on_duplicate_read(struct roce_request *rq)
 	uint32_t shift = roce_segment_shift(qp->attr.path_mtu);
 	struct roce_resp_resource *res = roce_resp_resource_find(qp, hdr->psn);
 	uint64_t skip;
-	uint64_t ptr;
+	struct roce_mem_place place;
 
 	if (!res)
 		return ROCE_MARKED(responder_read_forgotten, ROCE_RX_DUPLICATE_MISMATCH);
@@ -46,7 +46,7 @@ static enum roce_verdict on_duplicate_read(struct roce_request *rq)
 		return ROCE_MARKED(responder_read_other_range, ROCE_RX_DUPLICATE_MISMATCH);
 	if (hdr->dma_len &&
 	    roce_mem_check_remote(&qp->t->keys, res->pd, qp, hdr->rkey, hdr->va, hdr->dma_len,
-				  ROCE_ACCESS_REMOTE_READ, &ptr) != ROCE_MEM_OK)
+				  ROCE_ACCESS_REMOTE_READ, &place) != ROCE_MEM_OK)
 		return ROCE_MARKED(responder_read_again_key, ROCE_RX_DUPLICATE_MISMATCH);
 	roce_peer_on_fruitless(qp, &qp->resp.fruitless, rq->now);
 	res->next_psn = hdr->psn;

@@ -65,11 +65,12 @@ enum roce_verdict roce_request_refuse_invalid(struct roce_request *rq, enum roce
 
 /* ---- execution ---- */
 
-static int copy(const struct roce_qp *qp, uint64_t to, const void *from, uint32_t length)
+static int store(const struct roce_qp *qp, const struct roce_mem_place *to, const void *from,
+		 uint32_t length)
 {
 	if (length == 0 || !from)
 		return 0;
-	return qp->t->cfg.mem_ops->copy(qp->t->cfg.ctx, (void *)(uintptr_t)to, from, length);
+	return qp->t->cfg.mem_ops->store(qp->t->cfg.ctx, to, from, length);
 }
 
 /* SEND data goes where the receive WQE says. */
@@ -176,7 +177,7 @@ static enum roce_verdict execute_write(struct roce_request *rq)
 		resp->write_rkey = rq->pkt->hdr.rkey;
 		resp->write_left = resp->write_total = rq->pkt->hdr.dma_len;
 	}
-	if (copy(rq->qp, rq->ptr, rq->pkt->payload, len))
+	if (store(rq->qp, &rq->place, rq->pkt->payload, len))
 		return roce_request_refuse(
 			rq, ROCE_NAK_REMOTE_OPERATIONAL, ROCE_WC_SUCCESS, ROCE_EVENT_QP_ACCESS_ERR,
 			ROCE_MARKED(responder_write_fault, ROCE_RX_MEMORY_FAULT));
@@ -229,13 +230,13 @@ static enum roce_verdict execute_atomic(struct roce_request *rq)
 	const struct roce_mem_ops *ops = rq->qp->t->cfg.mem_ops;
 	const struct roce_headers *hdr = &rq->pkt->hdr;
 	void *ctx = rq->qp->t->cfg.ctx;
-	uint64_t *word = (uint64_t *)(uintptr_t)rq->ptr;
+	uint64_t *word = (uint64_t *)(uintptr_t)rq->place.ptr;
 	struct roce_resp_resource *res;
 	uint64_t orig = 0;
 	int r;
 
 	/* The va is aligned, but a region may map it to any address of this process. */
-	if (rq->ptr & 7)
+	if (rq->place.ptr & 7)
 		return roce_request_refuse_invalid(
 			rq, ROCE_MARKED(responder_atomic_address, ROCE_RX_MISALIGNED_ATOMIC));
 	if (rq->info->operation == ROCE_OPERATION_CMP_SWAP)
@@ -256,12 +257,14 @@ static enum roce_verdict execute_atomic(struct roce_request *rq)
 /* The 8 bytes appear at once. The answer is an empty READ response, kept as that of a READ is. */
 static enum roce_verdict execute_atomic_write(struct roce_request *rq)
 {
+	/* On demand or not: only a plain store lets all bytes appear at once. */
+	const struct roce_mem_place word = {.ptr = rq->place.ptr};
 	struct roce_resp_resource *res;
 
-	if (rq->ptr & 7)
+	if (rq->place.ptr & 7)
 		return roce_request_refuse_invalid(
 			rq, ROCE_MARKED(responder_atomic_write_address, ROCE_RX_MISALIGNED_ATOMIC));
-	if (copy(rq->qp, rq->ptr, rq->pkt->payload, rq->pkt->payload_len))
+	if (store(rq->qp, &word, rq->pkt->payload, rq->pkt->payload_len))
 		return roce_request_refuse(
 			rq, ROCE_NAK_REMOTE_OPERATIONAL, ROCE_WC_SUCCESS, ROCE_EVENT_QP_ACCESS_ERR,
 			ROCE_MARKED(responder_atomic_write_fault, ROCE_RX_MEMORY_FAULT));

@@ -15,7 +15,7 @@ struct roce_request {
 	const struct roce_rx_pkt *pkt;
 	const struct roce_opcode_info *info;
 	roce_ns_t now;
-	uint64_t ptr; /* process address behind the R_Key, where one was checked */
+	struct roce_mem_place place; /* behind the R_Key, where one was checked */
 };
 
 static inline bool roce_request_is_atomic(const struct roce_request *rq)

@@ -117,7 +117,7 @@ static enum roce_verdict on_write(struct roce_qp *qp, const struct roce_rx_pkt *
 	const struct roce_transport_config *cfg = &qp->t->cfg;
 	struct roce_responder *resp = &qp->resp;
 	uint32_t len = pkt->payload_len;
-	uint64_t ptr = 0;
+	struct roce_mem_place to = {0};
 
 	if (!(qp->attr.access_flags & ROCE_ACCESS_REMOTE_WRITE))
 		return drop_message(qp, ROCE_MARKED(uc_write_not_allowed, ROCE_RX_OP_NOT_ALLOWED),
@@ -130,12 +130,11 @@ static enum roce_verdict on_write(struct roce_qp *qp, const struct roce_rx_pkt *
 	}
 	if (resp->write_left &&
 	    roce_mem_check_remote(&qp->t->keys, qp->cfg.pd, qp, resp->write_rkey, resp->write_va,
-				  resp->write_left, ROCE_ACCESS_REMOTE_WRITE, &ptr) != ROCE_MEM_OK)
+				  resp->write_left, ROCE_ACCESS_REMOTE_WRITE, &to) != ROCE_MEM_OK)
 		return drop_message(qp, ROCE_MARKED(uc_rkey, ROCE_RX_BAD_RKEY), now);
 	if (info->consumes_recv && !roce_recv_take(qp))
 		return drop_message(qp, ROCE_MARKED(uc_write_no_recv, ROCE_RX_NO_RECV), now);
-	if (len && pkt->payload &&
-	    cfg->mem_ops->copy(cfg->ctx, (void *)(uintptr_t)ptr, pkt->payload, len))
+	if (len && pkt->payload && cfg->mem_ops->store(cfg->ctx, &to, pkt->payload, len))
 		return drop_message(qp, ROCE_MARKED(uc_write_fault, ROCE_RX_MEMORY_FAULT), now);
 	resp->write_va += len;
 	resp->write_left -= len;

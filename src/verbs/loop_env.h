@@ -230,10 +230,10 @@ static void loop_release_gid(void *ctx, uint32_t index)
 	((struct loop_env *)ctx)->held_count--;
 }
 
-static int loop_copy(void *ctx, void *dst, const void *src, size_t length)
+static int loop_store(void *ctx, const struct roce_mem_place *to, const void *from, size_t length)
 {
 	(void)ctx;
-	memcpy(dst, src, length);
+	memcpy((void *)(uintptr_t)to->ptr, from, length);
 	return 0;
 }
 
@@ -275,7 +275,7 @@ static inline void loop_env_init(struct loop_env *env, uint64_t seed)
 		.release_gid = loop_release_gid,
 	};
 	static const struct roce_mem_ops mem_ops = {
-		.copy = loop_copy,
+		.store = loop_store,
 		.compare_swap = loop_compare_swap,
 		.fetch_add = loop_fetch_add,
 	};

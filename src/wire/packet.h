@@ -70,7 +70,8 @@ struct roce_payload {
 	uint32_t sge_count;
 	uint64_t offset; /* bytes to skip from the start of the pieces */
 	const void *data;
-	uint32_t length; /* bytes, without pad */
+	uint32_t length;   /* bytes, without pad */
+	bool is_on_demand; /* `data` may be gone and is read in a way that does not fault */
 };
 
 /* The network part of an address vector. */

@@ -15,6 +15,14 @@ struct roce_sge_cursor {
  * nothing at its address. */
 #define ROCE_SGE_ZEROS_LKEY 0u
 
+/* The same for a piece of an on-demand region: it is read in a way that does not fault. */
+#define ROCE_SGE_ON_DEMAND_LKEY 1u
+
+static inline bool roce_sge_is_on_demand(const struct roce_sge *sge)
+{
+	return sge->lkey == ROCE_SGE_ON_DEMAND_LKEY;
+}
+
 static inline bool roce_sge_is_zeros(const struct roce_sge *sge)
 {
 	return sge->lkey == ROCE_SGE_ZEROS_LKEY;

@@ -65,7 +65,8 @@ static void create_objects(struct end *e)
 				 e->cfg.has_events ? &e->channel : NULL, NULL, e),
 	      "completion queue");
 	check(roce_verbs_mr_init(&e->mr, &e->ctx, &e->pd, (uint64_t)(uintptr_t)memory,
-				 e->cfg.buffer_bytes, (uint64_t)(uintptr_t)memory, ACCESS_ALL),
+				 e->cfg.buffer_bytes, (uint64_t)(uintptr_t)memory,
+				 ACCESS_ALL | (e->cfg.is_on_demand ? ROCE_ACCESS_ON_DEMAND : 0u)),
 	      "memory region");
 	check(roce_verbs_qp_init(&e->qp, &e->ctx, &request), "queue pair");
 }

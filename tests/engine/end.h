@@ -20,6 +20,7 @@ struct end_config {
 	uint8_t mtu; /* enum ibv_mtu */
 	uint32_t depth;
 	size_t buffer_bytes;
+	bool is_on_demand; /* the region */
 	bool has_events;
 	uint8_t timeout; /* local ACK timeout code */
 	uint8_t retry_count;

@@ -78,6 +78,7 @@ struct pair_options {
 	bool is_v6;
 	bool has_events;
 	bool second_is_killed;
+	bool is_on_demand; /* both regions */
 };
 
 /* `second` runs in a child and must end with status 0. */
@@ -98,6 +99,7 @@ static void run_pair(end_fn *first, end_fn *second, struct pair_options options)
 		alarm(60);
 		close(fds[0]);
 		cfg = config(true, options.is_v6, options.has_events);
+		cfg.is_on_demand = options.is_on_demand;
 		end_open(&e, &cfg, fds[1]);
 		second(&e, fds[1]);
 		end_close(&e);
@@ -105,6 +107,7 @@ static void run_pair(end_fn *first, end_fn *second, struct pair_options options)
 	}
 	close(fds[1]);
 	cfg = config(false, options.is_v6, options.has_events);
+	cfg.is_on_demand = options.is_on_demand;
 	end_open(&e, &cfg, fds[0]);
 	first(&e, fds[0]);
 	end_close(&e);
@@ -404,6 +407,32 @@ static void memory_gone__read_source(void **state)
 	(void)state;
 	skip_under_thread_sanitizer();
 	run_pair(read_from_nowhere, lose_memory, (struct pair_options){0});
+}
+
+static void atomic_from_the_peer(struct end *e, int fd)
+{
+	*(uint64_t *)(void *)e->buffer = 0;
+	assert_int_equal(end_post(e, ROCE_WR_ATOMIC_FETCH_AND_ADD, 1, 0, 8, ROCE_SEND_SIGNALED),
+			 ROCE_POST_OK);
+	expect(e, ROCE_WC_SUCCESS);
+	assert_int_equal(end_post(e, ROCE_WR_RDMA_READ, 1, 0, 8, ROCE_SEND_SIGNALED), ROCE_POST_OK);
+	expect(e, ROCE_WC_SUCCESS);
+	assert_int_equal(*(uint64_t *)(void *)e->buffer, 1);
+	write_and_read_back(e, fd);
+}
+
+/* On-demand regions need no handlers: without them an ordinary one would end the process. */
+static void on_demand__without_the_guard(void **state)
+{
+	const struct pair_options options = {.is_on_demand = true};
+
+	(void)state;
+	setenv("UROCE_GUARD", "off", 1);
+	run_pair(atomic_from_the_peer, stay_passive, options);
+	run_pair(write_until_error, lose_memory, options);
+	run_pair(write_from_nowhere, stay_passive, options);
+	run_pair(read_from_nowhere, lose_memory, options);
+	unsetenv("UROCE_GUARD");
 }
 
 static void write_to_the_dead(struct end *e, int fd)
@@ -751,6 +780,7 @@ static void thread__follows_a_replaced_socket(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(on_demand__without_the_guard), /* before handlers are there */
 		cmocka_unit_test(passive_target__case_002),
 		cmocka_unit_test(passive_target__ipv6),
 		cmocka_unit_test(passive_target__without_batches),

@@ -11,19 +11,19 @@
 enum roce_mem_verdict __wrap_roce_mem_check_remote(const struct roce_key_table *tab,
 						   const struct roce_pd *pd, const void *qp,
 						   roce_key_t rkey, uint64_t va, uint64_t length,
-						   uint32_t need, uint64_t *out_ptr);
+						   uint32_t need, struct roce_mem_place *out);
 enum roce_mem_verdict __real_roce_mem_check_remote(const struct roce_key_table *tab,
 						   const struct roce_pd *pd, const void *qp,
 						   roce_key_t rkey, uint64_t va, uint64_t length,
-						   uint32_t need, uint64_t *out_ptr);
+						   uint32_t need, struct roce_mem_place *out);
 
 enum roce_mem_verdict __wrap_roce_mem_check_remote(const struct roce_key_table *tab,
 						   const struct roce_pd *pd, const void *qp,
 						   roce_key_t rkey, uint64_t va, uint64_t length,
-						   uint32_t need, uint64_t *out_ptr)
+						   uint32_t need, struct roce_mem_place *out)
 {
 	const struct roce_mr *mr = roce_key_table_find(tab, rkey);
 
 	return __real_roce_mem_check_remote(tab, mr ? mr->pd : pd, qp, rkey, va, length - 1, need,
-					    out_ptr);
+					    out);
 }

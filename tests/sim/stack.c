@@ -31,9 +31,11 @@ static bool is_in_region(const struct sim_stack *s, const void *p, size_t length
 	return false;
 }
 
-static int copy_guarded(void *ctx, void *dst, const void *src, size_t length)
+static int store_guarded(void *ctx, const struct roce_mem_place *to, const void *from,
+			 size_t length)
 {
 	struct sim_stack *s = ctx;
+	void *dst = (void *)(uintptr_t)to->ptr;
 
 	if (s->copy_fault_in && --s->copy_fault_in == 0)
 		return -EFAULT;
@@ -46,7 +48,7 @@ static int copy_guarded(void *ctx, void *dst, const void *src, size_t length)
 		}
 		s->placed_bytes += length;
 	}
-	memcpy(dst, src, length);
+	memcpy(dst, from, length);
 	return 0;
 }
 
@@ -89,7 +91,7 @@ static int fetch_add(void *ctx, uint64_t *word, uint64_t add, uint64_t *out_orig
 }
 
 static const struct roce_mem_ops mem_ops = {
-	.copy = copy_guarded,
+	.store = store_guarded,
 	.compare_swap = compare_swap,
 	.fetch_add = fetch_add,
 };

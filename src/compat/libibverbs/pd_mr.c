@@ -194,10 +194,10 @@ int compat_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32
 		return EINVAL;
 	pthread_mutex_lock(&dev->lock);
 	for (uint32_t i = 0; i < num_sge && !err; i++) {
-		uint64_t ptr;
+		struct roce_mem_place place;
 		enum roce_mem_verdict verdict = roce_mem_check_local(
 			&dev->transport.keys, compat_rpd_of(pd), (roce_key_t){sg_list[i].lkey},
-			sg_list[i].addr, sg_list[i].length, need, &ptr);
+			sg_list[i].addr, sg_list[i].length, need, &place);
 
 		switch (verdict) {
 		case ROCE_MEM_OK:
