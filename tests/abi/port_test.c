@@ -165,6 +165,19 @@ static void events__device_gone(void **state)
 	expect_quiet();
 }
 
+/* For this namespace that is the same. */
+static void events__device_moved_away(void **state)
+{
+	(void)state;
+	run("unshare --net sleep 20 & pid=$!; own=$(readlink /proc/self/ns/net); "
+	    "while test $(readlink /proc/$pid/ns/net) = $own; do sleep 0.02; done; "
+	    "ip link set tst0 netns $pid && kill $pid");
+	expect_event(IBV_EVENT_PORT_ERR);
+	expect_event(IBV_EVENT_GID_CHANGE);
+	expect_event(IBV_EVENT_DEVICE_FATAL);
+	expect_quiet();
+}
+
 /* ---- the list of devices ---- */
 
 static int find_in_list(const char *name, bool *out_is_last)
@@ -293,6 +306,22 @@ static void gids__case_015_v2_only(void **state)
 	}
 	assert_int_equal(found, 1);
 	assert_memory_equal(&entries[0].gid, &wanted, sizeof(wanted));
+}
+
+static void query_port__case_010_needs_a_grh(void **state)
+{
+	struct ibv_qp *qp = lo_make_qp(&dev);
+	struct ibv_qp_attr attr = lo_attr(&dev, qp->qp_num);
+
+	(void)state;
+	assert_true(query().flags & IBV_QPF_GRH_REQUIRED);
+	assert_int_equal(lo_bring(&dev, qp, qp->qp_num, IBV_QPS_INIT), 0);
+	attr.qp_state = IBV_QPS_RTR;
+	attr.ah_attr.is_global = 0;
+	assert_int_equal(ibv_modify_qp(qp, &attr, LO_RTR_MASK), EINVAL);
+	attr.ah_attr.is_global = 1;
+	assert_int_equal(ibv_modify_qp(qp, &attr, LO_RTR_MASK), 0);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
 }
 
 /* The index of an address that left is nobody else's while a handle or a queue pair uses it. */
@@ -519,12 +548,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		LIVE(events__without_any_queue_pair),
 		LIVE(events__device_gone),
+		LIVE(events__device_moved_away),
 		LIVE(list__devices_come_go_and_are_renamed),
 		LIVE(open_device__survives_a_rename),
 		LIVE(list__case_048_guid_is_never_zero),
 		LIVE(gids__case_019_empty_entry_is_no_address),
 		LIVE(gids__case_016_default_index_makes_a_handle),
 		LIVE(gids__case_015_v2_only),
+		LIVE(query_port__case_010_needs_a_grh),
 		LIVE(gids__index_in_use_is_not_given_away),
 		LIVE(connected__address_that_left_is_a_dead_path),
 		LIVE(connected__goes_on_when_the_address_is_back),
