@@ -22,9 +22,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
-#define NAME "uroce-counters"
+#define NAME	       "uroce-counters"
+
+#define LOCK_TRIES_MAX 100
+#define LOCK_PAUSE_NS  1000000
 
 /* A file without a name until it is locked and whole: nobody may find it half made. */
 static int open_unnamed(const char *dir)
@@ -136,7 +140,8 @@ static bool read_counters(int fd, struct roce_shared_counters *out)
 	       out->version == ROCE_SHARED_COUNTERS_VERSION;
 }
 
-/* One process's: into the sum while it lives, into the past when it has ended. */
+/* One process's: into the sum while it lives, into the past (NULL: not ours to change) when it has
+ * ended. */
 static void take(int dir_fd, const char *name, struct roce_shared_counters *past,
 		 struct roce_shared_counters *living)
 {
@@ -146,7 +151,7 @@ static void take(int dir_fd, const char *name, struct roce_shared_counters *past
 
 	if (fd < 0)
 		return;
-	is_over = flock(fd, LOCK_EX | LOCK_NB) == 0;
+	is_over = past && flock(fd, LOCK_EX | LOCK_NB) == 0;
 	if (read_counters(fd, &c))
 		add(is_over ? past : living, &c);
 	if (is_over)
@@ -154,7 +159,19 @@ static void take(int dir_fd, const char *name, struct roce_shared_counters *past
 	close(fd);
 }
 
-static int open_past(const char *dir, uint32_t ifindex, struct roce_shared_counters *out)
+/* False when another has it, perhaps one that was stopped: waiting for it is no remedy. */
+static bool lock_past(int fd)
+{
+	for (int i = 0; i < LOCK_TRIES_MAX; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return true;
+		nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+	}
+	return false;
+}
+
+static int open_past(const char *dir, uint32_t ifindex, struct roce_shared_counters *out,
+		     bool *out_is_locked)
 {
 	char path[ROCE_SHARED_DIR_MAX + 64];
 	int fd;
@@ -163,10 +180,7 @@ static int open_past(const char *dir, uint32_t ifindex, struct roce_shared_count
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	if (flock(fd, LOCK_EX) != 0) {
-		close(fd);
-		return -EIO;
-	}
+	*out_is_locked = lock_past(fd);
 	if (!read_counters(fd, out)) {
 		memset(out, 0, sizeof(*out));
 		out->magic = ROCE_SHARED_COUNTERS_MAGIC;
@@ -183,6 +197,7 @@ int roce_shared_counters_sum(uint32_t ifindex, struct roce_shared_counters *out)
 	struct roce_shared_counters past;
 	char past_name[48];
 	struct dirent *entry;
+	bool is_locked = false;
 	size_t prefix;
 	DIR *dir;
 	int err = roce_shared_dir_get(dir_name);
@@ -191,7 +206,7 @@ int roce_shared_counters_sum(uint32_t ifindex, struct roce_shared_counters *out)
 	if (err)
 		return err;
 	prefix = (size_t)snprintf(past_name, sizeof(past_name), NAME "-%u-", ifindex);
-	fd = open_past(dir_name, ifindex, &past);
+	fd = open_past(dir_name, ifindex, &past, &is_locked);
 	if (fd < 0)
 		return fd;
 	snprintf(past_name + prefix, sizeof(past_name) - prefix, "past");
@@ -199,11 +214,11 @@ int roce_shared_counters_sum(uint32_t ifindex, struct roce_shared_counters *out)
 	while (dir && (entry = readdir(dir))) {
 		if (strncmp(entry->d_name, past_name, prefix) == 0 &&
 		    strcmp(entry->d_name, past_name) != 0)
-			take(dirfd(dir), entry->d_name, &past, &living);
+			take(dirfd(dir), entry->d_name, is_locked ? &past : NULL, &living);
 	}
 	if (dir)
 		closedir(dir);
-	if (pwrite(fd, &past, sizeof(past), 0) != (ssize_t)sizeof(past))
+	if (is_locked && pwrite(fd, &past, sizeof(past), 0) != (ssize_t)sizeof(past))
 		err = -EIO;
 	close(fd);
 	*out = past;

@@ -33,9 +33,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FRESH_NS (200 * ROCE_NS_PER_MS)
-#define FACTS	 "facts"
-#define LIBRARY	 "libibverbs.so.1"
+#define FRESH_NS       (200 * ROCE_NS_PER_MS)
+#define FACTS	       "facts"
+
+#define LOCK_TRIES_MAX 100
+#define LOCK_PAUSE_NS  (10 * 1000000)
+
+#define LIBRARY	       "libibverbs.so.1"
 
 struct known_path {
 	struct roce_list link;
@@ -47,6 +51,10 @@ static struct roce_list known_paths = {&known_paths, &known_paths};
 static const char *current; /* of `current_key`, looked at last at `looked_ns` */
 static uint64_t current_key;
 static roce_ns_t looked_ns;
+
+/* This thread is at it. What it opens may come back here through the preload shim, which only knows
+ * when it was the one that asked. */
+static __thread bool is_working __attribute__((tls_model("initial-exec")));
 
 /* ---- facts ---- */
 
@@ -153,6 +161,19 @@ static int replace_tree(const char *root, const struct facts *f, const char *fac
 	return err;
 }
 
+/* Signals are blocked, so nobody may make us wait for long. */
+static int lock_tree(int fd)
+{
+	for (int i = 0; i < LOCK_TRIES_MAX; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK)
+			return -errno;
+		nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+	}
+	return -ETIMEDOUT;
+}
+
 static int bring_up_to_date(const char *root)
 {
 	char path[PATH_MAX + 32];
@@ -167,7 +188,7 @@ static int bring_up_to_date(const char *root)
 	if (!does_tell(root, text)) {
 		snprintf(path, sizeof(path), "%s.lock", root);
 		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-		err = fd < 0 || flock(fd, LOCK_EX) != 0 ? -errno : 0;
+		err = fd < 0 ? -errno : lock_tree(fd);
 		if (!err && !does_tell(root, text))
 			err = replace_tree(root, &f, text);
 		if (fd >= 0)
@@ -225,9 +246,9 @@ static const char *make_path(void)
 	if (roce_shared_dir_get(dir) != 0)
 		return NULL;
 	snprintf(root, sizeof(root), "%s/tree-%08x", dir, (unsigned int)hash_names());
-	if (bring_up_to_date(root) != 0)
-		return NULL;
 	snprintf(sysfs, sizeof(sysfs), "%s/sys", root);
+	if (bring_up_to_date(root) != 0 && access(sysfs, F_OK) != 0)
+		return NULL; /* an old one is better than none */
 	return remember(sysfs);
 }
 
@@ -260,11 +281,15 @@ const char *roce_surroundings_sysfs(void)
 	sigset_t all, before;
 	int cancel;
 
+	if (is_working)
+		return NULL;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&lock);
+	is_working = true;
 	path = find_path();
+	is_working = false;
 	pthread_mutex_unlock(&lock);
 	pthread_setcancelstate(cancel, &cancel);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

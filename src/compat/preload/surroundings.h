@@ -10,7 +10,7 @@
 
 /*
  * "<root>/sys" of the calling thread's network namespace, at most 0.2 s behind its network devices;
- * NULL where there is no place for it. The text stays.
+ * NULL where there is no place for it, and while the tree is made. The text stays.
  */
 const char *roce_surroundings_sysfs(void);
 
