@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Local addresses: which interface has one, and a port from the connection manager, which alone
- * knows what other processes hold. A wildcard gives a port and no device. A loopback address gives
- * the loopback's device where it has one, which the real library cannot have.
+ * knows what other processes hold. A wildcard gives a port and no device, and so does a loopback
+ * address, for a host reaches itself through any of its devices; who comes from elsewhere is turned
+ * away when the program would read of him (event.c).
  */
 #include "compat/librdmacm/rdmacm.h"
 
 #include <errno.h>
 #include <net/if.h>
 #include <string.h>
+
+static bool is_any(const struct sockaddr *addr)
+{
+	return cm_sockaddr_is_zero(addr) || cm_sockaddr_is_loopback(addr);
+}
 
 uint32_t cm_bind_flags(const struct cm_id *id)
 {
@@ -24,7 +30,7 @@ int cm_bind(struct cm_id *id, const struct sockaddr *addr, int family)
 
 	r.bind.port_space = (uint16_t)id->id.ps;
 	r.bind.family = family == AF_INET ? 4 : 6;
-	if (addr && !cm_sockaddr_is_zero(addr)) {
+	if (addr && !is_any(addr)) {
 		cm_gid_from_sockaddr(addr, &r.bind.address.gid);
 		if (cm_gid_is_link_local(&r.bind.address.gid))
 			r.bind.address.ifindex = id->ifindex;
@@ -60,12 +66,10 @@ int rdma_bind_addr(struct rdma_cm_id *rid, struct sockaddr *addr)
 
 	if (!addr || !cm_sockaddr_length(addr) || id->state != CM_IDLE || lacks_scope(addr))
 		return cm_fail(EINVAL);
-	if (!cm_sockaddr_is_zero(addr)) {
+	if (!is_any(addr)) {
 		error = cm_address_find(addr, &ifindex);
 		if (!error)
 			error = cm_device_bind(id, ifindex);
-		if (error == -ENODEV && cm_sockaddr_is_loopback(addr))
-			error = 0;
 	}
 	if (!error)
 		error = cm_bind(id, addr, addr->sa_family);

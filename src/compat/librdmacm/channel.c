@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -136,12 +137,33 @@ void cm_channel_take(struct cm_channel *ch, const struct cm_id *id, const struct
 		settle_descriptor(ch);
 }
 
+static void on_cancelled(void *arg)
+{
+	struct cm_channel *ch = arg;
+
+	pthread_mutex_lock(&cm_lock);
+	ch->waiters--;
+	pthread_mutex_unlock(&cm_lock);
+}
+
+/* 0, or the errno. A blocking call, so a point where a thread may be cancelled. */
+static int sleep_on(struct cm_channel *ch, uint32_t seen)
+{
+	int before, error;
+
+	pthread_cleanup_push(on_cancelled, ch);
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
+	error = futex(&ch->wake, FUTEX_WAIT, seen) < 0 ? errno : 0;
+	pthread_setcanceltype(before, &before);
+	pthread_cleanup_pop(0);
+	return error;
+}
+
 /* With cm_lock, which is released meanwhile. 0 when it makes sense to look again. */
 static int wait_event(struct cm_channel *ch)
 {
 	int flags = fcntl(ch->channel.fd, F_GETFL);
 	uint32_t seen = ch->wake;
-	long rc;
 	int error;
 
 	if (flags < 0)
@@ -150,8 +172,7 @@ static int wait_event(struct cm_channel *ch)
 		return -EAGAIN;
 	ch->waiters++;
 	pthread_mutex_unlock(&cm_lock);
-	rc = futex(&ch->wake, FUTEX_WAIT, seen);
-	error = rc < 0 ? errno : 0;
+	error = sleep_on(ch, seen);
 	pthread_mutex_lock(&cm_lock);
 	ch->waiters--;
 	return error == EINTR ? -EINTR : 0;

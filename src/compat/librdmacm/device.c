@@ -162,6 +162,39 @@ int cm_device_gid_index(const struct cm_device *dev, const struct roce_gid *gid)
 	return -ENODEV;
 }
 
+/* Of the device's GIDs the first of the family; 0 or -ENODEV. */
+static int first_gid(struct cm_device *dev, bool is_v4, struct roce_gid *out_gid,
+		     uint32_t *out_ifindex)
+{
+	struct ibv_gid_entry entries[ROCE_NETDEV_GIDS_MAX];
+	ssize_t count = ibv_query_gid_table(dev->verbs, entries, ROCE_NETDEV_GIDS_MAX, 0);
+
+	for (ssize_t i = 0; i < count; i++) {
+		memcpy(out_gid->raw, entries[i].gid.raw, 16);
+		*out_ifindex = entries[i].ndev_ifindex;
+		if (roce_gid_is_v4(out_gid) == is_v4)
+			return 0;
+	}
+	return -ENODEV;
+}
+
+int cm_device_for_loopback(bool is_v4, struct roce_gid *out_gid, uint32_t *out_ifindex)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct cm_device *dev;
+	int error = -ENODEV;
+
+	if (!list)
+		return -errno;
+	pthread_mutex_lock(&devices_lock);
+	for (unsigned i = 0; list[i] && error; i++)
+		if (get_device(list[i], &dev) == 0)
+			error = first_gid(dev, is_v4, out_gid, out_ifindex);
+	pthread_mutex_unlock(&devices_lock);
+	ibv_free_device_list(list);
+	return error;
+}
+
 struct ibv_context **rdma_get_devices(int *num_devices)
 {
 	struct ibv_context **contexts = NULL;

@@ -110,8 +110,10 @@ static struct cm_id *make_child(struct cm_event *ev)
 {
 	struct rdma_cm_id *listener = &ev->id->id;
 	const struct roce_cm_event *raw = &ev->raw;
-	struct cm_id *child = cm_id_create(cm_channel_of(listener->channel), listener->context,
-					   listener->ps, listener->qp_type, raw->handle);
+	/* A synchronous listener's children are so too, with channels of their own. */
+	struct cm_channel *channel = ev->id->is_sync ? NULL : cm_channel_of(listener->channel);
+	struct cm_id *child = cm_id_create(channel, listener->context, listener->ps,
+					   listener->qp_type, raw->handle);
 	struct rdma_addr *addr;
 
 	if (!child)
@@ -145,11 +147,23 @@ static struct cm_id *make_child(struct cm_event *ev)
 	return child;
 }
 
+/* A listener on a loopback address has the port of all addresses, but no callers from elsewhere. */
+static bool is_welcome(const struct cm_event *ev)
+{
+	struct sockaddr_storage peer;
+	uint32_t ifindex;
+
+	if (!cm_sockaddr_is_loopback(&ev->id->id.route.addr.src_addr))
+		return true;
+	cm_sockaddr_from_gid(&ev->raw.path.remote, 0, ev->raw.path.local.ifindex, &peer);
+	return cm_address_find((struct sockaddr *)&peer, &ifindex) == 0;
+}
+
 /* false: the program hears nothing of it. */
 static bool on_connect_request(struct cm_event *ev)
 {
 	struct roce_cm_request taken = {.handle = ev->raw.handle, .op = ROCE_CM_TAKEN};
-	struct cm_id *child = make_child(ev);
+	struct cm_id *child = is_welcome(ev) ? make_child(ev) : NULL;
 
 	if (!child) {
 		refuse_child(ev->raw.handle);

@@ -66,11 +66,11 @@ struct cm_id {
 	uint32_t handle;
 	enum cm_state state;
 	bool is_sync;
-	bool is_bound;	   /* the daemon has a port for it */
-	bool has_failed;   /* CONNECT_ERROR was reported: what follows is swallowed */
-	bool is_responded; /* the active side got its REP */
-	bool is_disconnected;
-	uint32_t unacked; /* events in the program's hands */
+	bool is_bound;	       /* the daemon has a port for it */
+	bool has_failed;       /* CONNECT_ERROR was reported: what follows is swallowed */
+	bool is_source_chosen; /* by the route: another destination may have another */
+	bool is_responded;     /* the active side got its REP */
+	uint32_t unacked;      /* events in the program's hands */
 	struct cm_device *dev;
 	uint32_t ifindex; /* of the local address */
 	uint32_t backlog;
@@ -194,6 +194,8 @@ int cm_device_bind(struct cm_id *id, uint32_t ifindex);
 void cm_device_unbind(struct cm_id *id);
 /* The GID's index in the device's table, or -ENODEV. */
 int cm_device_gid_index(const struct cm_device *dev, const struct roce_gid *gid);
+/* The address by which this host reaches itself: of the first device that has one of the family. */
+int cm_device_for_loopback(bool is_v4, struct roce_gid *out_gid, uint32_t *out_ifindex);
 int cm_device_xrcd(struct cm_id *id, struct ibv_xrcd **out);
 
 /* netroute.c */

@@ -159,6 +159,20 @@ static int bind_implicitly(struct cm_id *id, struct sockaddr *src, int family)
 	return error;
 }
 
+/* A destination that was tried before had its own. */
+static void forget_source(struct cm_id *id)
+{
+	struct sockaddr *own = &id->id.route.addr.src_addr;
+	sa_family_t family = own->sa_family;
+	uint16_t port = cm_sockaddr_port(own);
+
+	if (!id->is_source_chosen)
+		return;
+	memset(own, 0, sizeof(struct sockaddr_storage));
+	own->sa_family = family;
+	cm_sockaddr_set_port(own, port);
+}
+
 /* The source address that goes with the route, and its interface. */
 static int choose_source(struct cm_id *id, const struct cm_next_hop *hop)
 {
@@ -171,6 +185,7 @@ static int choose_source(struct cm_id *id, const struct cm_next_hop *hop)
 	if (cm_sockaddr_is_zero(own)) {
 		if (roce_gid_is_zero(&hop->source))
 			return -EADDRNOTAVAIL;
+		id->is_source_chosen = true;
 		cm_sockaddr_from_gid(&hop->source, port, hop->ifindex, &source);
 		memcpy(own, &source, sizeof(source));
 	}
@@ -183,12 +198,55 @@ static int choose_source(struct cm_id *id, const struct cm_next_hop *hop)
 	return 0;
 }
 
+/* This host by one of its devices: the same address at both ends. */
+static int find_self(struct cm_id *id)
+{
+	struct rdma_addr *addr = &id->id.route.addr;
+	uint16_t port = cm_sockaddr_port(&addr->src_addr);
+	bool is_v4 = addr->dst_addr.sa_family == AF_INET;
+	int error = 0;
+
+	if (id->dev)
+		cm_gid_from_sockaddr(&addr->src_addr, &id->path.local.gid);
+	else
+		error = cm_device_for_loopback(is_v4, &id->path.local.gid, &id->ifindex);
+	if (error)
+		return error;
+	id->path.local.ifindex = id->ifindex;
+	id->path.remote = id->path.local.gid;
+	if (cm_sockaddr_is_zero(&addr->src_addr)) {
+		memcpy(&addr->src_storage, &addr->dst_storage, sizeof(addr->src_storage));
+		cm_sockaddr_set_port(&addr->src_addr, port);
+		id->is_source_chosen = true;
+	}
+	return 0;
+}
+
+/* Both ends' addresses, and the neighbour who leads there. */
+static int find_way(struct cm_id *id, struct cm_next_hop *out)
+{
+	struct rdma_addr *addr = &id->id.route.addr;
+	bool is_any = cm_sockaddr_is_zero(&addr->src_addr);
+	int error;
+
+	if (cm_sockaddr_is_loopback(&addr->dst_addr)) {
+		out->is_local = true;
+		return find_self(id);
+	}
+	error = cm_next_hop_find(&addr->dst_addr, is_any ? NULL : &addr->src_addr, out);
+	if (!error)
+		error = choose_source(id, out);
+	if (!error)
+		cm_gid_from_sockaddr(&addr->dst_addr, &id->path.remote);
+	return error;
+}
+
 int rdma_resolve_addr(struct rdma_cm_id *rid, struct sockaddr *src_addr, struct sockaddr *dst_addr,
 		      int timeout_ms)
 {
 	struct cm_id *id = cm_id_of(rid);
 	struct rdma_addr *addr = &rid->route.addr;
-	struct cm_next_hop hop;
+	struct cm_next_hop hop = {0};
 	int error;
 
 	if (!dst_addr || !cm_sockaddr_length(dst_addr) ||
@@ -202,14 +260,10 @@ int rdma_resolve_addr(struct rdma_cm_id *rid, struct sockaddr *src_addr, struct 
 	if (addr->src_addr.sa_family != dst_addr->sa_family)
 		return cm_fail(EINVAL);
 	set_destination(id, dst_addr);
-	error = cm_next_hop_find(&addr->dst_addr,
-				 cm_sockaddr_is_zero(&addr->src_addr) ? NULL : &addr->src_addr,
-				 &hop);
-	if (!error)
-		error = choose_source(id, &hop);
+	forget_source(id);
+	error = find_way(id, &hop);
 	if (error)
 		return cm_fail(error);
-	cm_gid_from_sockaddr(&addr->dst_addr, &id->path.remote);
 	id->path.pkey = 0xffff;
 	id->state = CM_ADDR_QUERY;
 	if (cm_neighbour_is_known(&hop)) {

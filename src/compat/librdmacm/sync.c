@@ -32,15 +32,12 @@ int cm_complete(struct cm_id *id)
 	return error ? cm_fail(error) : 0;
 }
 
-/* The child gets a channel of its own, and the queue pair that rdma_create_ep() was told of. */
+/* The child gets the queue pair that rdma_create_ep() was told of. */
 static int adopt_child(struct cm_id *listener, struct rdma_cm_event *event)
 {
 	struct rdma_cm_id *child = event->id;
 	struct ibv_qp_init_attr attr;
 
-	/* The event counts against the listener: it may be unread while the child moves. */
-	if (rdma_migrate_id(child, NULL))
-		return -1;
 	child->event = event;
 	if (!listener->qp_attr)
 		return 0;
@@ -75,11 +72,8 @@ int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **id)
 		struct rdma_cm_id *child = event->id;
 
 		error = errno;
-		if (child->event)
-			child->event = NULL;
-		rdma_ack_cm_event(event);
 		rdma_reject(child, NULL, 0);
-		rdma_destroy_id(child);
+		rdma_destroy_id(child); /* and its event */
 		return cm_fail(error);
 	}
 	*id = event->id;
