@@ -7,6 +7,7 @@
  *   close.c    DREQ, DREP, TIMEWAIT, destroy   sidr.c     datagram services
  *   table.c    ids by number and by peer       listener.c listeners by service
  *   send.c     messages built, queued, repeated
+ *   early.c    requests that come a moment before their listener
  *   report.c   what the owner is told          timer.c    what happens when time passes
  *
  * An ID is in the local table from birth to death. It is in the peer table (by the peer's address,
@@ -75,6 +76,24 @@ struct roce_cm_id {
 	uint8_t sent[ROCE_MAD_BYTES]; /* what is repeated, or sent again to a duplicate */
 };
 
+#define ROCE_CM_EARLY_MAX  32
+#define ROCE_CM_EARLY_NS   (100 * ROCE_NS_PER_MS)
+#define ROCE_CM_CLOSED_MAX 32
+#define ROCE_CM_CLOSED_NS  ROCE_NS_PER_S
+
+struct roce_cm_early {
+	struct roce_cm_route route;
+	uint64_t service_id;
+	roce_ns_t since;
+	roce_ns_t until; /* 0: free */
+	uint8_t mad[ROCE_MAD_BYTES];
+};
+
+struct roce_cm_closed {
+	uint64_t service_id;
+	roce_ns_t until;
+};
+
 struct roce_cm {
 	struct roce_cm_config cfg;
 	struct roce_cm_counters counters;
@@ -97,6 +116,9 @@ struct roce_cm {
 	uint32_t held_count;
 	uint32_t half_open_count;
 	uint32_t dreq_sent_count;
+	struct roce_cm_early early[ROCE_CM_EARLY_MAX];
+	struct roce_cm_closed closed[ROCE_CM_CLOSED_MAX];
+	uint32_t closed_next;
 	struct roce_cm_packet *replies; /* ring of cfg.reply_max */
 	uint32_t reply_head;
 	uint32_t reply_count;
@@ -141,6 +163,13 @@ struct roce_cm_listener *roce_cm_lookup_listener(struct roce_cm *cm, uint64_t se
 						 const struct roce_cm_route *route);
 /* The child counts no longer against the backlog. */
 void roce_cm_leave_listener(struct roce_cm_id *id);
+
+/* ---- early.c ---- */
+
+void roce_cm_early_on_unlisten(struct roce_cm *cm, uint64_t service_id, roce_ns_t now);
+void roce_cm_early_on_listen(struct roce_cm *cm, uint64_t service_id);
+roce_ns_t roce_cm_early_deadline(const struct roce_cm *cm);
+void roce_cm_early_on_deadline(struct roce_cm *cm, roce_ns_t now);
 
 /* ---- send.c ---- */
 

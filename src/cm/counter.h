@@ -12,6 +12,7 @@
 #define ROCE_CM_VERDICTS(X)                                \
 	X(RX_ACCEPTED, "cm_rx_accepted")                   \
 	X(RX_DUPLICATE, "cm_rx_duplicate")                 \
+	X(RX_EARLY, "cm_rx_kept_for_listener")             \
 	X(RX_BAD_LENGTH, "cm_rx_bad_length")               \
 	X(RX_BAD_BASE_VERSION, "cm_rx_bad_base_version")   \
 	X(RX_BAD_CLASS, "cm_rx_bad_class")                 \

@@ -104,6 +104,7 @@ int roce_cm_listen(struct roce_cm *cm, const struct roce_cm_listen *cfg,
 	roce_list_init(&l->untaken);
 	roce_list_add_tail(&cfg->owner->listeners, &l->owner_link);
 	cfg->owner->listener_count++;
+	roce_cm_early_on_listen(cm, service_of(l));
 	*out_listener = l;
 	return 0;
 }
@@ -134,6 +135,7 @@ void roce_cm_unlisten(struct roce_cm *cm, struct roce_cm_listener *l, roce_ns_t 
 	while (*at != l)
 		at = &(*at)->next_service;
 	*at = l->next_service;
+	roce_cm_early_on_unlisten(cm, service_of(l), now);
 	l->cfg.owner->listener_count--;
 	roce_list_remove(&l->owner_link);
 	roce_list_add_tail(&cm->free_listeners, &l->owner_link);

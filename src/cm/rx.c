@@ -283,9 +283,19 @@ enum roce_cm_verdict roce_cm_rx(struct roce_cm *cm, const struct roce_cm_route *
 
 	ROCE_ASSERT(roce_list_is_empty(&cm->reports));
 	if (verdict == ROCE_CM_RX_ACCEPTED)
-		verdict = handle(&rx);
+		verdict = roce_cm_early_keep(&rx, mad) ? ROCE_CM_RX_EARLY : handle(&rx);
 	roce_cm_count(cm, verdict);
 	return verdict;
+}
+
+void roce_cm_rx_again(struct roce_cm *cm, const struct roce_cm_route *route, const uint8_t *mad,
+		      roce_ns_t now)
+{
+	struct roce_cm_message m;
+	const struct roce_cm_rx rx = {.cm = cm, .route = route, .m = &m, .now = now};
+
+	if (roce_cm_message_decode(mad, ROCE_MAD_BYTES, &m) == ROCE_CM_DECODE_OK)
+		roce_cm_count(cm, handle(&rx));
 }
 
 bool roce_cm_would_deny(struct roce_cm *cm, const struct roce_cm_route *route, const uint8_t *mad,

@@ -22,6 +22,12 @@ enum roce_cm_verdict roce_cm_match(const struct roce_cm_rx *rx, struct roce_cm_i
 enum roce_cm_verdict roce_cm_match_setup(const struct roce_cm_rx *rx, struct roce_cm_id **out_id);
 bool roce_cm_is_from_peer(const struct roce_cm_rx *rx, const struct roce_cm_id *id);
 
+/* What was kept comes up once more, now to be answered whatever holds. */
+void roce_cm_rx_again(struct roce_cm *cm, const struct roce_cm_route *route, const uint8_t *mad,
+		      roce_ns_t now);
+/* early.c: true if the message waits for a listener. */
+bool roce_cm_early_keep(const struct roce_cm_rx *rx, const uint8_t *mad);
+
 /* A REJ to the sender of a REQ or REP for which there is no ID. */
 void roce_cm_refuse(const struct roce_cm_rx *rx, enum roce_cm_rej_reason reason, const void *info,
 		    uint8_t info_len);

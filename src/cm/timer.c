@@ -67,7 +67,10 @@ static void on_id_deadline(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t 
 
 roce_ns_t roce_cm_deadline(const struct roce_cm *cm)
 {
-	return roce_timer_heap_deadline(&cm->timers);
+	roce_ns_t early = roce_cm_early_deadline(cm);
+	roce_ns_t id = roce_timer_heap_deadline(&cm->timers);
+
+	return early < id ? early : id;
 }
 
 void roce_cm_on_deadline(struct roce_cm *cm, roce_ns_t now)
@@ -77,4 +80,5 @@ void roce_cm_on_deadline(struct roce_cm *cm, roce_ns_t now)
 
 		on_id_deadline(cm, roce_container_of(timer, struct roce_cm_id, timer), now);
 	}
+	roce_cm_early_on_deadline(cm, now);
 }

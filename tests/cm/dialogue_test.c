@@ -205,6 +205,7 @@ static void connect__nobody_listens(void **state)
 	(void)state;
 	pair_init(&p, ROCE_CM_QP_RC);
 	roce_cm_unlisten(p.b.cm, p.listener, p.now);
+	p.now += 2 * ROCE_NS_PER_S;
 	p.active = host_connect(&p.a, &p.b, A_QPN, p.now);
 	exchange(&p);
 	r = host_expect(&p.a, 0, ROCE_CM_REPORT_REJECTED, ROCE_CM_REJ_INVALID_SERVICE_ID);
@@ -212,6 +213,88 @@ static void connect__nobody_listens(void **state)
 	assert_int_equal(p.b.report_count, 0);
 	run(&p, false);
 	assert_int_equal(p.a.report_count, 1);
+	pair_fini(&p);
+}
+
+/* The program closes its listener and opens it again, and the peer was faster. */
+static void connect__a_moment_before_the_listener(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_init(&p, ROCE_CM_QP_RC);
+	roce_cm_unlisten(p.b.cm, p.listener, p.now);
+	p.active = host_connect(&p.a, &p.b, A_QPN, p.now);
+	exchange(&p);
+	assert_int_equal(host_counter(&p.b, ROCE_CM_RX_EARLY), 1);
+	assert_int_equal(p.a.report_count, 0);
+	p.now += 50 * ROCE_NS_PER_MS;
+	p.listener = host_listen(&p.b, ROCE_CM_QP_RC, HOST_PORT);
+	assert_true(roce_cm_deadline(p.b.cm) <= p.now);
+	roce_cm_on_deadline(p.b.cm, p.now);
+	host_pull(&p.b);
+	p.passive = host_expect(&p.b, 0, ROCE_CM_REPORT_CONNECT_REQUEST, 0)->id;
+	assert_int_equal(host_accept(&p.b, p.passive, B_QPN, p.now), 0);
+	exchange(&p);
+	host_expect(&p.a, 0, ROCE_CM_REPORT_CONNECT_RESPONSE, 0);
+	pair_fini(&p);
+}
+
+static void connect__the_listener_does_not_come_back(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_init(&p, ROCE_CM_QP_RC);
+	roce_cm_unlisten(p.b.cm, p.listener, p.now);
+	p.active = host_connect(&p.a, &p.b, A_QPN, p.now);
+	exchange(&p);
+	p.now += 99 * ROCE_NS_PER_MS;
+	assert_true(roce_cm_deadline(p.b.cm) > p.now);
+	p.now += ROCE_NS_PER_MS;
+	assert_true(roce_cm_deadline(p.b.cm) <= p.now);
+	roce_cm_on_deadline(p.b.cm, p.now);
+	exchange(&p);
+	host_expect(&p.a, 0, ROCE_CM_REPORT_REJECTED, ROCE_CM_REJ_INVALID_SERVICE_ID);
+	assert_int_equal(host_counter(&p.b, ROCE_CM_RX_NO_LISTENER), 1);
+	pair_fini(&p);
+}
+
+/* There is room for some; the others are refused at once, as ever. */
+static void connect__more_than_can_wait_for_a_listener(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_init(&p, ROCE_CM_QP_RC);
+	roce_cm_unlisten(p.b.cm, p.listener, p.now);
+	for (uint32_t i = 0; i < 40; i++) {
+		host_connect(&p.a, &p.b, A_QPN + i, p.now);
+		exchange(&p);
+	}
+	assert_int_equal(host_counter(&p.b, ROCE_CM_RX_EARLY), 32);
+	assert_int_equal(host_counter(&p.b, ROCE_CM_RX_NO_LISTENER), 8);
+	assert_int_equal(p.a.report_count, 8);
+	pair_fini(&p);
+}
+
+static void sidr__a_moment_before_the_listener(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_init(&p, ROCE_CM_QP_UD);
+	roce_cm_unlisten(p.b.cm, p.listener, p.now);
+	p.active = host_sidr(&p.a, &p.b, p.now);
+	exchange(&p);
+	p.now += 50 * ROCE_NS_PER_MS;
+	p.listener = host_listen(&p.b, ROCE_CM_QP_UD, HOST_PORT);
+	roce_cm_on_deadline(p.b.cm, p.now);
+	host_pull(&p.b);
+	p.passive = host_expect(&p.b, 0, ROCE_CM_REPORT_CONNECT_REQUEST, 0)->id;
+	assert_int_equal(host_accept(&p.b, p.passive, B_QPN, p.now), 0);
+	exchange(&p);
+	host_expect(&p.a, 0, ROCE_CM_REPORT_ESTABLISHED, 0);
 	pair_fini(&p);
 }
 
@@ -900,6 +983,10 @@ int main(void)
 		cmocka_unit_test(connect__parameters_arrive),
 		cmocka_unit_test(connect__established_and_closed),
 		cmocka_unit_test(connect__nobody_listens),
+		cmocka_unit_test(connect__a_moment_before_the_listener),
+		cmocka_unit_test(connect__the_listener_does_not_come_back),
+		cmocka_unit_test(connect__more_than_can_wait_for_a_listener),
+		cmocka_unit_test(sidr__a_moment_before_the_listener),
 		cmocka_unit_test(reject__by_the_program),
 		cmocka_unit_test(reject__by_the_active_side),
 		cmocka_unit_test(timeout__nobody_answers_the_req),
