@@ -173,6 +173,7 @@ static int on_listen(struct request *q)
 
 	if (!q->h || !q->h->port.port || q->h->listener || q->h->id)
 		return fail(q, -EINVAL, "not bound, or busy");
+	q->h->port.is_af_only = q->r->listen.flags & ROCE_CM_BIND_AF_ONLY;
 	error = roce_port_table_check_listen(&q->v->ports, &q->h->port);
 	if (error)
 		return fail(q, error, "port %u: %s", q->h->port.port, strerror(-error));

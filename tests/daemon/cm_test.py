@@ -196,9 +196,9 @@ class Program:
         self.bound[self.last] = bind[0] + struct.pack("<HI", got, flags)
         return self.last
 
-    def listen(self, address="", port=7471, backlog=8, **more):
+    def listen(self, address="", port=7471, backlog=8, listen_flags=0, **more):
         h = self.bind(address, port, **more)
-        self.ask(h, LISTEN, struct.pack("<I", backlog))
+        self.ask(h, LISTEN, struct.pack("<II", backlog, listen_flags))
         self.backlog[h] = backlog
         return h
 
@@ -419,6 +419,10 @@ def test_ipv6():
     # An IPv6 wildcard takes IPv4 too.
     a.connect_to(A, B, qpn=6)
     b.event(CONNECT_REQUEST)
+    # Unless the program says so, which it may do after BIND.
+    b.listen("", 7472, family=6, listen_flags=2)
+    a.connect_to(A, B, port=7472, qpn=7)
+    check(a.event(REJECTED).status == 8, "for IPv6 alone")
     a.close()
     b.close()
 
@@ -473,7 +477,7 @@ def test_ports():
     a.ask(first, DESTROY)
     shared = [p.bind(A, 7000, flags=1) for p in (a, b)]
     try:
-        a.ask(shared[0], LISTEN, struct.pack("<I", 1))
+        a.ask(shared[0], LISTEN, struct.pack("<II", 1, 0))
         raise Failure("two on one port, and one listens")
     except Refused as e:
         check(e.errno == EADDRINUSE, "errno %d" % e.errno)
