@@ -33,18 +33,24 @@ static uint8_t ack_syndrome(void)
 	return roce_aeth_syndrome(ROCE_AETH_ACK, ROCE_CREDIT_NONE);
 }
 
-/* The region of a READ that was accepted is gone, by key or by memory. */
-void roce_responder_read_fault(struct roce_qp *qp, roce_psn_t psn, roce_ns_t now)
+/* A READ that was accepted breaks off: its key no longer opens the region (remote access error), or
+ * the memory behind is gone (remote operational error, as with WRITEs). */
+static void break_off_read(struct roce_qp *qp, roce_psn_t psn, enum roce_nak code, roce_ns_t now)
 {
 	struct roce_resp_resource *res;
 
 	while ((res = roce_resp_resource_pending(qp)))
 		roce_resp_resource_set_pending(qp, res, false);
 	roce_count(qp->t, ROCE_RX_MEMORY_FAULT);
-	roce_responder_owe_nak(qp, roce_aeth_nak(ROCE_NAK_REMOTE_ACCESS), psn);
+	roce_responder_owe_nak(qp, roce_aeth_nak(code), psn);
 	if (qp->attr.state != ROCE_QP_ERR)
 		roce_qp_event(qp, ROCE_EVENT_QP_ACCESS_ERR);
 	roce_qp_error_by_responder(qp, now);
+}
+
+void roce_responder_read_fault(struct roce_qp *qp, roce_psn_t psn, roce_ns_t now)
+{
+	break_off_read(qp, psn, ROCE_NAK_REMOTE_OPERATIONAL, now);
 }
 
 /* The next packet of a READ's answer; false when its region is gone. */
@@ -62,7 +68,7 @@ static bool send_read_response(struct roce_qp *qp, struct roce_resp_resource *re
 	if (bytes && roce_mem_check_remote(&qp->t->keys, res->pd, qp, res->rkey, res->va + offset,
 					   bytes, ROCE_ACCESS_REMOTE_READ, &from) != ROCE_MEM_OK) {
 		ROCE_MARK(responder_read_region_gone);
-		roce_responder_read_fault(qp, res->next_psn, now);
+		break_off_read(qp, res->next_psn, ROCE_NAK_REMOTE_ACCESS, now);
 		return false;
 	}
 	if (res->is_restart)

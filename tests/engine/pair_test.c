@@ -398,7 +398,7 @@ static void read_from_nowhere(struct end *e, int fd)
 	end_meet(fd);
 	assert_int_equal(end_post(e, ROCE_WR_RDMA_READ, 1, 0, 100000, ROCE_SEND_SIGNALED),
 			 ROCE_POST_OK);
-	expect(e, ROCE_WC_REM_ACCESS_ERR);
+	expect(e, ROCE_WC_REM_OP_ERR);
 	end_meet(fd);
 }
 

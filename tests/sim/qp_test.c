@@ -368,8 +368,8 @@ static void tx_fault__of_a_read_response(void **state)
 	assert_int_equal(roce_rx(&f.pair.hosts[1].transport, &rx, 0), ROCE_RX_ACCEPTED);
 	assert_int_equal(roce_tx(&f.pair.hosts[1].transport, pkts, 4, 0), 1);
 	roce_tx_fault(&f.pair.hosts[1].transport, &pkts[0], 0);
-	fixture_expect(&f, "< NAK 2 psn 10 msn 1\n"
-			   "0 cqe 1 REM_ACCESS_ERR\n"
+	fixture_expect(&f, "< NAK 3 psn 10 msn 1\n"
+			   "0 cqe 1 REM_OP_ERR\n"
 			   "1 event QP_ACCESS_ERR\n");
 	fixture_stop(&f);
 }
