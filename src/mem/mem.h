@@ -111,10 +111,11 @@ enum roce_mem_verdict roce_mem_check_remote(const struct roce_key_table *tab,
 
 struct roce_mem_bind {
 	roce_key_t rkey; /* the window's index with the low byte that it is to have from now on */
-	uint32_t lkey;	 /* of the region */
-	uint64_t addr;	 /* first byte, as the region's keys call it */
-	uint64_t length; /* bytes; 0 unbinds a window of type 1 */
-	uint32_t access; /* enum roce_access: REMOTE flags and ZERO_BASED */
+	roce_key_t current; /* the key that the program thinks it has until then; 0: not told */
+	uint32_t lkey;	    /* of the region */
+	uint64_t addr;	    /* first byte, as the region's keys call it */
+	uint64_t length;    /* bytes; 0 unbinds a window of type 1 */
+	uint32_t access;    /* enum roce_access: REMOTE flags and ZERO_BASED */
 };
 
 /* Enters a window, free, under a random index; as roce_key_table_add(). */

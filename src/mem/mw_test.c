@@ -69,6 +69,22 @@ static void refuse(enum roce_mem_verdict verdict)
 
 /* ---- binding ---- */
 
+static void bind__by_the_present_key(void **state)
+{
+	(void)state;
+	start(ROCE_MR_WINDOW_2);
+	bind.current = (roce_key_t){0x22200 | 0x2f};
+	refuse(ROCE_MEM_BAD_KEY);
+	bind.current = mw.rkey;
+	assert_int_equal(try_bind(), ROCE_MEM_OK);
+	assert_int_equal(roce_mem_invalidate(&table, &pd, &qp, mw.rkey), ROCE_MEM_OK);
+	bind.current = (roce_key_t){0x22200 | 0x30}; /* what it was before */
+	bind.rkey = (roce_key_t){0x22200 | 0x32};
+	refuse(ROCE_MEM_BAD_KEY);
+	bind.current = (roce_key_t){0x22200 | 0x31};
+	assert_int_equal(try_bind(), ROCE_MEM_OK);
+}
+
 static void bind__rules_for_both_types(void **state)
 {
 	(void)state;
@@ -302,6 +318,7 @@ static void add__index_taken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bind__by_the_present_key),
 		cmocka_unit_test(bind__rules_for_both_types),
 		cmocka_unit_test(bind__rules_of_type_2),
 		cmocka_unit_test(bind__rules_of_type_1),

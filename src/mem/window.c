@@ -78,6 +78,8 @@ enum roce_mem_verdict roce_mem_bind(struct roce_key_table *tab, const struct roc
 
 	if (!mw || (mw->kind != ROCE_MR_WINDOW_1 && mw->kind != ROCE_MR_WINDOW_2))
 		return ROCE_MARKED(window_rkey, ROCE_MEM_BAD_KEY);
+	if (bind->current.v && mw->rkey.v != bind->current.v)
+		return ROCE_MARKED(window_not_current, ROCE_MEM_BAD_KEY);
 	if (mw->pd != pd)
 		return ROCE_MARKED(window_pd, ROCE_MEM_BAD_PD);
 	if (mw->kind == ROCE_MR_WINDOW_2 && mw->is_valid)

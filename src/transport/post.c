@@ -95,6 +95,7 @@ static void put_bind(struct roce_send_wqe *wqe, const struct roce_mem_bind *bind
 	wqe->rkey = bind->rkey;
 	wqe->remote_addr = bind->addr;
 	wqe->swap = bind->length;
+	wqe->compare_add = bind->current.v;
 	wqe->remote_qkey = bind->lkey;
 	wqe->remote_qpn = bind->access;
 }

@@ -419,6 +419,7 @@ static enum roce_wc_status execute_local(struct roce_qp *qp, const struct roce_s
 	struct roce_key_table *keys = &qp->t->keys;
 	struct roce_mem_bind bind = {
 		.rkey = wqe->rkey,
+		.current = {(uint32_t)wqe->compare_add},
 		.lkey = wqe->remote_qkey,
 		.addr = wqe->remote_addr,
 		.length = wqe->swap,

@@ -162,6 +162,7 @@ static void type_2_is_bound_by_requests_and_invalidated(void **state)
 	ibv_wr_local_inv(ex, rkey);
 	assert_int_equal(ibv_wr_complete(ex), 0);
 	assert_int_equal(status_of_next(p), IBV_WC_SUCCESS);
+	mw->rkey = rkey; /* the program keeps account of it */
 	rkey = ibv_inc_rkey(rkey);
 	ibv_wr_start(ex);
 	ibv_wr_bind_mw(ex, mw, rkey, &bind.bind_info);
@@ -171,6 +172,24 @@ static void type_2_is_bound_by_requests_and_invalidated(void **state)
 	assert_int_equal(ibv_dealloc_mw(mw), 0); /* bound as it is */
 	assert_int_equal(ibv_dealloc_mw(one), 0);
 	assert_int_equal(write_to(p, rkey, (uintptr_t)p->mr->addr), IBV_WC_REM_ACCESS_ERR);
+}
+
+/* The window has had another key since. */
+static void type_2_is_bound_by_its_present_key_only(void **state)
+{
+	struct pair *p = *state;
+	struct ibv_mw *mw = ibv_alloc_mw(p->lo.pd, IBV_MW_TYPE_2);
+	struct ibv_send_wr inv = {.opcode = IBV_WR_LOCAL_INV};
+	struct ibv_send_wr *bad;
+
+	inv.invalidate_rkey = ibv_inc_rkey(mw->rkey);
+	assert_int_equal(post_bind(p, mw, inv.invalidate_rkey), 0);
+	assert_int_equal(status_of_next(p), IBV_WC_SUCCESS);
+	assert_int_equal(ibv_post_send(p->b, &inv, &bad), 0);
+	assert_int_equal(status_of_next(p), IBV_WC_SUCCESS);
+	assert_int_equal(post_bind(p, mw, ibv_inc_rkey(inv.invalidate_rkey)), 0);
+	assert_int_equal(status_of_next(p), IBV_WC_MW_BIND_ERR);
+	assert_int_equal(ibv_dealloc_mw(mw), 0);
 }
 
 static void atomic_write_stores_eight_bytes(void **state)
@@ -197,6 +216,7 @@ int main(void)
 		T(type_1_opens_until_it_is_bound_to_nothing),
 		T(a_window_ends_where_it_was_bound_to),
 		T(type_2_is_bound_by_requests_and_invalidated),
+		T(type_2_is_bound_by_its_present_key_only),
 		T(atomic_write_stores_eight_bytes),
 	};
 

@@ -266,7 +266,7 @@ int compat_dealloc_mw(struct ibv_mw *mw);
 int compat_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *mw_bind);
 /* May a work request bind it: type 2, a key of this window, a region? */
 bool compat_may_bind(const struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *info);
-void compat_fill_bind(struct roce_mem_bind *out, uint32_t rkey,
+void compat_fill_bind(struct roce_mem_bind *out, const struct ibv_mw *mw, uint32_t rkey,
 		      const struct ibv_mw_bind_info *info);
 struct ibv_dm *compat_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
 int compat_free_dm(struct ibv_dm *dm);

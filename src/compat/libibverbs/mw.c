@@ -58,10 +58,12 @@ int compat_dealloc_mw(struct ibv_mw *mw)
 	return 0;
 }
 
-void compat_fill_bind(struct roce_mem_bind *out, uint32_t rkey, const struct ibv_mw_bind_info *info)
+void compat_fill_bind(struct roce_mem_bind *out, const struct ibv_mw *mw, uint32_t rkey,
+		      const struct ibv_mw_bind_info *info)
 {
 	*out = (struct roce_mem_bind){
 		.rkey = {rkey},
+		.current = {mw->rkey},
 		.lkey = info->mr ? info->mr->lkey : 0,
 		.addr = info->addr,
 		.length = info->length,
@@ -91,7 +93,7 @@ int compat_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *mw_
 
 	if (roce_context_is_forked(vqp->ctx))
 		return COMPAT_FORKED;
-	compat_fill_bind(&bind, rkey, &mw_bind->bind_info);
+	compat_fill_bind(&bind, mw, rkey, &mw_bind->bind_info);
 	now = roce_verbs_qp_lock(vqp);
 	result = roce_post_send(&vqp->qp, &wr, now);
 	roce_verbs_qp_unlock_send(vqp);

@@ -62,7 +62,7 @@ static enum roce_post_result post_one(struct roce_verbs_qp *vqp, const struct ib
 	if (wr->opcode == IBV_WR_BIND_MW) {
 		if (!compat_may_bind(wr->bind_mw.mw, wr->bind_mw.rkey, &wr->bind_mw.bind_info))
 			return ROCE_POST_BAD_OPCODE;
-		compat_fill_bind(&bind, wr->bind_mw.rkey, &wr->bind_mw.bind_info);
+		compat_fill_bind(&bind, wr->bind_mw.mw, wr->bind_mw.rkey, &wr->bind_mw.bind_info);
 		out.bind = &bind;
 		out.sge_count = 0;
 		return roce_post_send(qp, &out, now);

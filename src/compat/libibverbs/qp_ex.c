@@ -175,7 +175,7 @@ static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 		note_error(st, EINVAL);
 		return;
 	}
-	compat_fill_bind(&st->binds[st->count - 1], rkey, bind_info);
+	compat_fill_bind(&st->binds[st->count - 1], mw, rkey, bind_info);
 	wr->bind = &st->binds[st->count - 1];
 }
 
