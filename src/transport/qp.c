@@ -50,7 +50,8 @@ static void leave_lists(struct roce_qp *qp)
 void roce_qp_fini(struct roce_qp *qp)
 {
 	leave_lists(qp);
-	roce_mem_unbind_all(&qp->t->keys, qp);
+	if (qp->has_bound)
+		roce_mem_unbind_all(&qp->t->keys, qp);
 	*table_entry(qp->t, qp->cfg.qpn) = NULL;
 	qp->t->qp_count--;
 }

@@ -193,6 +193,7 @@ struct roce_qp {
 	struct roce_peer *peer;
 	struct roce_srq *srq; /* source of the receive WQE in hand, or of the next one */
 	bool is_held;	      /* a WQE was taken from the SRQ: it is in held_storage */
+	bool has_bound;	      /* windows, which may be bound still */
 	struct roce_send_queue sq;
 	struct roce_recv_queue rq;
 	struct roce_pace_config rate; /* what the program limits its send queue to */

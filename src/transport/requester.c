@@ -430,8 +430,10 @@ static enum roce_wc_status execute_local(struct roce_qp *qp, const struct roce_s
 		return roce_mem_invalidate(keys, qp->cfg.pd, qp, wqe->inv_rkey) == ROCE_MEM_OK
 			       ? ROCE_WC_SUCCESS
 			       : ROCE_WC_LOC_QP_OP_ERR;
-	return roce_mem_bind(keys, qp->cfg.pd, qp, &bind) == ROCE_MEM_OK ? ROCE_WC_SUCCESS
-									 : ROCE_WC_MW_BIND_ERR;
+	if (roce_mem_bind(keys, qp->cfg.pd, qp, &bind) != ROCE_MEM_OK)
+		return ROCE_WC_MW_BIND_ERR;
+	qp->has_bound = true;
+	return ROCE_WC_SUCCESS;
 }
 
 /* Executes the local WQE at sq.next; false when it has to wait, or has failed. An invalidation

@@ -67,6 +67,23 @@ int roce_av_resolve(struct roce_device *dev, const char *call, const struct roce
 	return 0;
 }
 
+static int enter_device(struct roce_ah *ah)
+{
+	struct roce_device *dev = ah->ctx->dev;
+	int err = 0;
+
+	pthread_mutex_lock(&dev->lock);
+	if (dev->ah_count >= ROCE_MAX_AH) {
+		err = roce_refuse(ENOMEM, "create_ah: all %u handles are in use", ROCE_MAX_AH);
+	} else {
+		dev->ah_count++;
+		ah->ctx->ah_count++;
+		ah->pd->use_count++;
+	}
+	pthread_mutex_unlock(&dev->lock);
+	return err;
+}
+
 int roce_ah_init(struct roce_ah *ah, struct roce_context *ctx, struct roce_pd *pd,
 		 const struct roce_av *av)
 {
@@ -79,16 +96,18 @@ int roce_ah_init(struct roce_ah *ah, struct roce_context *ctx, struct roce_pd *p
 					      &ah->path.sgid);
 	if (err)
 		return err == -ENOENT ? -EINVAL : err; /* it left just now */
-	pthread_mutex_lock(&ctx->dev->lock);
-	pd->use_count++;
-	pthread_mutex_unlock(&ctx->dev->lock);
-	return 0;
+	err = enter_device(ah);
+	if (err)
+		ctx->dev->env->release_gid(ctx->dev->env_ctx, ah->path.sgid_index);
+	return err;
 }
 
 void roce_ah_fini(struct roce_ah *ah)
 {
 	ah->ctx->dev->env->release_gid(ah->ctx->dev->env_ctx, ah->path.sgid_index);
 	pthread_mutex_lock(&ah->ctx->dev->lock);
+	ah->ctx->dev->ah_count--;
+	ah->ctx->ah_count--;
 	ah->pd->use_count--;
 	pthread_mutex_unlock(&ah->ctx->dev->lock);
 }

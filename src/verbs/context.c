@@ -40,6 +40,7 @@ int roce_context_init(struct roce_context *ctx, struct roce_device *dev, void *o
 	roce_list_init(&ctx->mrs);
 	roce_list_init(&ctx->mws);
 	roce_list_init(&ctx->srqs);
+	roce_list_init(&ctx->cqs);
 	pthread_mutex_lock(&dev->lock);
 	roce_list_add_tail(&dev->contexts, &ctx->link);
 	dev->context_count++;
@@ -62,6 +63,10 @@ void roce_context_fini(struct roce_context *ctx)
 		roce_verbs_mw_detach(roce_container_of(pos, struct roce_verbs_mw, link));
 	roce_list_for_each_safe (pos, tmp, &ctx->mrs)
 		roce_verbs_mr_detach(roce_container_of(pos, struct roce_verbs_mr, link));
+	roce_list_for_each_safe (pos, tmp, &ctx->cqs)
+		roce_verbs_cq_detach(roce_container_of(pos, struct roce_verbs_cq, link));
+	dev->pd_count -= ctx->pd_count;
+	dev->ah_count -= ctx->ah_count;
 	roce_list_remove(&ctx->link);
 	dev->context_count--;
 	pthread_mutex_unlock(&dev->lock);

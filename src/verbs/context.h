@@ -35,6 +35,9 @@ struct roce_context {
 	struct roce_list mrs;					     /* struct roce_verbs_mr */
 	struct roce_list mws;					     /* struct roce_verbs_mw */
 	struct roce_list srqs;					     /* struct roce_verbs_srq */
+	struct roce_list cqs;					     /* struct roce_verbs_cq */
+	uint32_t pd_count; /* the device's numbers fall by these when it is closed */
+	uint32_t ah_count;
 	uint32_t fork_generation;
 };
 

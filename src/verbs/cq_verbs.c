@@ -90,21 +90,32 @@ int roce_verbs_cq_init(struct roce_verbs_cq *vcq, struct roce_context *ctx, uint
 	depth = roce_pow2_round_up(min_depth);
 	if (roce_block_get(&storage, allocator, roce_cq_bytes(depth)))
 		return -ENOMEM;
-	pthread_mutex_lock(&dev->lock);
-	if (dev->cq_count >= ROCE_MAX_CQ) {
-		pthread_mutex_unlock(&dev->lock);
-		roce_block_put(&storage);
-		return roce_refuse(ENOMEM, "create_cq: all %u queues are in use", ROCE_MAX_CQ);
-	}
-	dev->cq_count++;
-	if (channel)
-		channel->cq_count++;
-	pthread_mutex_unlock(&dev->lock);
 	*vcq = (struct roce_verbs_cq){.ctx = ctx, .channel = channel, .storage = storage};
+	roce_list_init(&vcq->link);
 	roce_cq_init(&vcq->cq, storage.ptr, depth, on_comp_event, vcq);
 	roce_event_source_init(&vcq->comp_events, ROCE_EVENT_OF_CQ, owner);
 	roce_event_source_init(&vcq->async_events, ROCE_EVENT_OF_CQ, owner);
+	pthread_mutex_lock(&dev->lock);
+	if (dev->cq_count >= ROCE_MAX_CQ) {
+		pthread_mutex_unlock(&dev->lock);
+		roce_block_put(&vcq->storage);
+		return roce_refuse(ENOMEM, "create_cq: all %u queues are in use", ROCE_MAX_CQ);
+	}
+	dev->cq_count++;
+	roce_list_add_tail(&ctx->cqs, &vcq->link);
+	if (channel)
+		channel->cq_count++;
+	pthread_mutex_unlock(&dev->lock);
 	return 0;
+}
+
+void roce_verbs_cq_detach(struct roce_verbs_cq *vcq)
+{
+	struct roce_device *dev = vcq->ctx->dev;
+
+	roce_cq_leave(&dev->transport, &vcq->cq);
+	roce_list_remove(&vcq->link);
+	dev->cq_count--;
 }
 
 int roce_verbs_cq_fini(struct roce_verbs_cq *vcq)
@@ -119,8 +130,7 @@ int roce_verbs_cq_fini(struct roce_verbs_cq *vcq)
 		return roce_refuse(EBUSY, "destroy_cq: %u work queues report to it", users);
 	}
 	/* No queue pair is left to write an entry, so no event is posted after this. */
-	roce_cq_leave(&dev->transport, &vcq->cq);
-	dev->cq_count--;
+	roce_verbs_cq_detach(vcq);
 	pthread_mutex_unlock(&dev->lock);
 	if (vcq->channel)
 		roce_event_source_retire(&vcq->channel->events, &vcq->comp_events);

@@ -18,6 +18,7 @@ struct roce_comp_channel {
 struct roce_verbs_cq {
 	struct roce_cq cq;
 	struct roce_context *ctx;
+	struct roce_list link;		   /* ctx->cqs */
 	struct roce_comp_channel *channel; /* or NULL */
 	struct roce_event_source comp_events;
 	struct roce_event_source async_events;
@@ -48,6 +49,9 @@ void roce_verbs_cq_moderate(struct roce_verbs_cq *vcq, uint16_t count, uint16_t 
 /* Entries taken, or -EIO when an overrun queue has none left. */
 int roce_verbs_cq_poll(struct roce_verbs_cq *vcq, struct roce_cqe *out, uint32_t max);
 void roce_verbs_cq_arm(struct roce_verbs_cq *vcq, bool solicited_only);
+
+/* Out of the transport; device lock held. */
+void roce_verbs_cq_detach(struct roce_verbs_cq *vcq);
 
 void roce_verbs_cq_on_async_event(struct roce_verbs_cq *vcq, enum roce_async_event event);
 

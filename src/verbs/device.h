@@ -88,6 +88,8 @@ struct roce_device {
 	struct roce_list contexts; /* verbs: open contexts, for async events */
 
 	/* verbs only */
+	uint32_t pd_count;
+	uint32_t ah_count;
 	uint32_t mr_count;
 	uint32_t mw_count;
 	uint32_t cq_count;

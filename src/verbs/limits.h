@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a device grants. Each number is a bound that some table or queue really has, so query_device
- * reports them as they are and create calls check against the same names. Domains and address
- * handles are memory of the program's alone: their numbers are reported and hold nobody back.
+ * reports them as they are and create calls check against the same names: the last one that it
+ * tells of can be made, and no more.
  */
 #ifndef ROCE_VERBS_LIMITS_H
 #define ROCE_VERBS_LIMITS_H
@@ -19,7 +19,7 @@
 #define ROCE_MAX_RATE	      400000000u
 #define ROCE_MAX_CQ	      65536u
 #define ROCE_MAX_CQE	      (1u << 22)
-#define ROCE_MAX_MR	      (1u << 20)
+#define ROCE_MAX_MR	      (1u << 18)
 #define ROCE_MAX_MW	      65536u
 #define ROCE_MAX_PD	      65536u
 #define ROCE_MAX_SRQ	      32768u

@@ -5,6 +5,7 @@
  */
 #include "verbs/pd.h"
 
+#include "verbs/limits.h"
 #include "verbs/refuse.h"
 
 #include <errno.h>
@@ -12,6 +13,30 @@
 void roce_pd_init(struct roce_pd *pd, uint32_t handle)
 {
 	*pd = (struct roce_pd){.handle = handle};
+}
+
+int roce_pd_enter(struct roce_context *ctx)
+{
+	struct roce_device *dev = ctx->dev;
+	int err = 0;
+
+	pthread_mutex_lock(&dev->lock);
+	if (dev->pd_count >= ROCE_MAX_PD) {
+		err = roce_refuse(ENOMEM, "alloc_pd: all %u domains are in use", ROCE_MAX_PD);
+	} else {
+		dev->pd_count++;
+		ctx->pd_count++;
+	}
+	pthread_mutex_unlock(&dev->lock);
+	return err;
+}
+
+void roce_pd_leave(struct roce_context *ctx)
+{
+	pthread_mutex_lock(&ctx->dev->lock);
+	ctx->dev->pd_count--;
+	ctx->pd_count--;
+	pthread_mutex_unlock(&ctx->dev->lock);
 }
 
 int roce_pd_fini(struct roce_context *ctx, struct roce_pd *pd)

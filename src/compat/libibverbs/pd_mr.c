@@ -11,12 +11,18 @@
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
 	struct compat_pd *pd;
+	int err;
 
 	if (roce_context_is_forked(compat_roce_of(context)))
 		return compat_null(-COMPAT_FORKED);
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return compat_null(-ENOMEM);
+	err = roce_pd_enter(compat_roce_of(context));
+	if (err) {
+		free(pd);
+		return compat_null(err);
+	}
 	pd->pd.context = context;
 	pd->pd.handle = compat_next_handle();
 	roce_pd_init(&pd->rpd, pd->pd.handle);
@@ -37,6 +43,8 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 	compat_pd_delist(compat_pd_of(pd));
 	if (compat_pd_of(pd)->base)
 		compat_parent_domain_release(compat_pd_of(pd));
+	else
+		roce_pd_leave(ctx);
 	free(compat_pd_of(pd));
 	return 0;
 }
