@@ -142,8 +142,7 @@ static void keys__case_026(void **state)
 	free(mrs);
 }
 
-/* case_042 */
-static void reg__needs_no_memlock(void **state)
+static void reg__case_042(void **state)
 {
 	struct fixture *f = *state;
 	const struct rlimit small = {65536, 65536};
@@ -211,7 +210,7 @@ int main(void)
 		TEST(range__must_be_mapped),
 		TEST(iova__keeps_the_offset_into_the_page),
 		TEST(keys__case_026),
-		TEST(reg__needs_no_memlock),
+		TEST(reg__case_042),
 		TEST(pd__is_busy_while_it_has_regions),
 		TEST(change__keeps_the_keys),
 	};

@@ -279,8 +279,11 @@ static int apply(struct roce_verbs_qp *vqp, struct roce_qp_attr *attr, uint32_t 
 			release_path(dev, attr->peer, &attr->path.sgid, attr->path.sgid_index);
 		return refuse(result, vqp, attr, mask, bad);
 	}
-	if (qp->attr.state == ROCE_QP_RESET)
+	if (qp->attr.state == ROCE_QP_RESET) {
 		roce_locals_close(vqp);
+		if (vqp->xrcd)
+			roce_xrcd_reset_qp(vqp->xrcd, qp);
+	}
 	if ((mask & ROCE_ATTR_AV) || qp->attr.state == ROCE_QP_RESET) {
 		release_path(dev, vqp->peer, &vqp->local, vqp->local_index);
 		vqp->peer = qp->peer;
@@ -342,6 +345,8 @@ void roce_verbs_qp_leave(struct roce_verbs_qp *vqp)
 	roce_qp_fini(&vqp->qp);
 	roce_cq_clean(vqp->qp.cfg.send_cq, &vqp->qp);
 	roce_cq_clean(vqp->qp.cfg.recv_cq, &vqp->qp);
+	if (vqp->xrcd)
+		roce_xrcd_disown_qp(vqp->xrcd, &vqp->qp);
 	release_path(dev, vqp->peer, &vqp->local, vqp->local_index);
 	vqp->peer = NULL;
 	roce_locals_close(vqp);

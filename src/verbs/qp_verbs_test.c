@@ -417,8 +417,7 @@ static void data__case_026(void **state)
 	roce_event_source_ack(&f->ctx.async, src, 1);
 }
 
-/* case_035 */
-static void data__posts_in_error_are_flushed(void **state)
+static void data__case_035(void **state)
 {
 	struct fixture *f = *state;
 	const struct roce_qp_attr err = {.state = ROCE_QP_ERR};
@@ -629,7 +628,7 @@ int main(void)
 		TEST(modify__another_vector_while_drained),
 		TEST(data__send_write_and_atomic),
 		TEST(data__case_026),
-		TEST(data__posts_in_error_are_flushed),
+		TEST(data__case_035),
 		TEST(events__armed_queue_fires_once),
 		TEST(cq__overrun_is_told_and_final),
 		TEST(cq__resize_keeps_what_waits),

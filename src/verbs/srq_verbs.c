@@ -215,3 +215,31 @@ struct roce_verbs_srq *roce_verbs_srq_find(struct roce_device *dev, const struct
 
 	return vsrq && vsrq->number == number && vsrq->xrcd == xrcd ? vsrq : NULL;
 }
+
+static void for_each_cq(const struct roce_xrcd *xrcd, const struct roce_qp *qp,
+			void (*call)(struct roce_cq *cq, const void *qp))
+{
+	struct roce_list *it, *at;
+
+	roce_list_for_each (it, &xrcd->dev->contexts) {
+		struct roce_context *ctx = roce_container_of(it, struct roce_context, link);
+
+		roce_list_for_each (at, &ctx->srqs) {
+			struct roce_verbs_srq *vsrq =
+				roce_container_of(at, struct roce_verbs_srq, link);
+
+			if (vsrq->xrcd == xrcd)
+				call(&vsrq->cq->cq, qp);
+		}
+	}
+}
+
+void roce_xrcd_reset_qp(struct roce_xrcd *xrcd, const struct roce_qp *qp)
+{
+	for_each_cq(xrcd, qp, roce_cq_clean);
+}
+
+void roce_xrcd_disown_qp(struct roce_xrcd *xrcd, const struct roce_qp *qp)
+{
+	for_each_cq(xrcd, qp, roce_cq_disown);
+}

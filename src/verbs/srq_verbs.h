@@ -77,6 +77,11 @@ void roce_verbs_srq_detach(struct roce_verbs_srq *vsrq);
 struct roce_verbs_srq *roce_verbs_srq_find(struct roce_device *dev, const struct roce_xrcd *xrcd,
 					   uint32_t number);
 
+/* What an XRC target has completed into the queues of its domain goes when it is reset, and stays
+ * with the program when it is destroyed: others may own those queues. Device lock held. */
+void roce_xrcd_reset_qp(struct roce_xrcd *xrcd, const struct roce_qp *qp);
+void roce_xrcd_disown_qp(struct roce_xrcd *xrcd, const struct roce_qp *qp);
+
 /* Defined by device.c: numbers of XRC queues, and the table by their low 16 bits. */
 struct roce_qpn_pool *roce_device_srqns(struct roce_device *dev);
 struct roce_verbs_srq **roce_device_srq_entry(struct roce_device *dev, uint32_t number);

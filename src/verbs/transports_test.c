@@ -377,8 +377,8 @@ static uint32_t next_event(struct fixture *f)
 	return type;
 }
 
-/* case_021: receive capabilities mean nothing beside a shared queue. */
-static void srq__serves_its_queue_pairs_in_order(void **state)
+/* Receive capabilities mean nothing beside a shared queue. */
+static void srq__case_021_in_order(void **state)
 {
 	struct fixture *f = *state;
 	struct roce_qp_request req = request(f, ROCE_QP_RC);
@@ -409,8 +409,8 @@ static void srq__serves_its_queue_pairs_in_order(void **state)
 	assert_int_equal(roce_verbs_srq_fini(&srq), 0);
 }
 
-/* case_022: at least what was asked for. */
-static void srq__limit_and_size(void **state)
+/* At least what was asked for. */
+static void srq__case_022_limit_and_size(void **state)
 {
 	struct fixture *f = *state;
 	struct roce_qp_request req = request(f, ROCE_QP_RC);
@@ -476,6 +476,69 @@ static void xrc__each_message_names_its_queue(void **state)
 	assert_int_equal(roce_verbs_srq_fini(&two), 0);
 	assert_int_equal(roce_verbs_qp_fini(&ini), 0);
 	assert_int_equal(roce_verbs_qp_fini(&tgt), 0);
+	assert_int_equal(roce_xrcd_close(xrcd), 0);
+}
+
+/* A target that is reset takes what it completed along, one that is destroyed leaves it: others may
+ * own the queue. A later target at its address has nothing to do with it. */
+static void xrc__reset_cleans_the_queues_of_its_domain(void **state)
+{
+	struct fixture *f = *state;
+	struct roce_qp_request ini_req = request(f, ROCE_QP_XRC_INI);
+	struct roce_qp_request tgt_req = {.type = ROCE_QP_XRC_TGT};
+	struct roce_verbs_srq one, two;
+	struct roce_verbs_qp ini, tgt;
+	struct roce_xrcd *xrcd;
+	struct roce_verbs_cq send_cq;
+	struct roce_cqe cqe;
+
+	assert_int_equal(roce_xrcd_open(&f->ctx, -1, ROCE_XRCD_CREATE, &xrcd), 0);
+	assert_int_equal(roce_verbs_cq_init(&send_cq, &f->ctx, 16, NULL, NULL, f), 0);
+	make_srq(f, &one, xrcd);
+	make_srq(f, &two, xrcd);
+	ini_req.send_cq = &send_cq;
+	tgt_req.xrcd = xrcd;
+	for (int round = 0; round < 2; round++) {
+		bool is_reset = round == 0;
+
+		assert_int_equal(roce_verbs_qp_init(&ini, &f->ctx, &ini_req), 0);
+		assert_int_equal(roce_verbs_qp_init(&tgt, &f->ctx, &tgt_req), 0);
+		connect_pair(&ini, &tgt);
+		post_srq(f, &one, 4096);
+		post_srq(f, &two, 8192);
+		send_to(f, &ini, two.number, 64);
+		send_to(f, &ini, one.number, 64);
+		for (int i = 0; i < 2; i++) {
+			while (roce_verbs_cq_poll(&send_cq, &cqe, 1) == 0)
+				;
+			assert_int_equal(cqe.status, ROCE_WC_SUCCESS);
+		}
+		while (next_event(f) != UINT32_MAX)
+			;
+		if (is_reset) {
+			assert_int_equal(roce_verbs_qp_modify(
+						 &tgt, &(struct roce_qp_attr){0}, ROCE_ATTR_STATE,
+						 NULL),
+					 0);
+			assert_false(poll_one(f, &cqe));
+		}
+		assert_int_equal(roce_verbs_qp_fini(&ini), 0);
+		assert_int_equal(roce_verbs_qp_fini(&tgt), 0);
+		if (!is_reset) {
+			assert_int_equal(roce_verbs_qp_init(&tgt, &f->ctx, &tgt_req), 0);
+			assert_int_equal(roce_verbs_qp_modify(
+						 &tgt, &(struct roce_qp_attr){0}, ROCE_ATTR_STATE,
+						 NULL),
+					 0);
+			assert_true(poll_one(f, &cqe));
+			assert_int_equal(cqe.wr_id, 8192);
+			assert_true(poll_one(f, &cqe));
+			assert_int_equal(roce_verbs_qp_fini(&tgt), 0);
+		}
+	}
+	assert_int_equal(roce_verbs_srq_fini(&one), 0);
+	assert_int_equal(roce_verbs_srq_fini(&two), 0);
+	assert_int_equal(roce_verbs_cq_fini(&send_cq), 0);
 	assert_int_equal(roce_xrcd_close(xrcd), 0);
 }
 
@@ -570,9 +633,10 @@ int main(void)
 		T(ud__controlled_qkey_needs_privilege),
 		T(ud__leaves_at_the_pace_of_the_device),
 		T(multicast__every_member_gets_a_copy),
-		T(srq__serves_its_queue_pairs_in_order),
-		T(srq__limit_and_size),
+		T(srq__case_021_in_order),
+		T(srq__case_022_limit_and_size),
 		T(xrc__each_message_names_its_queue),
+		T(xrc__reset_cleans_the_queues_of_its_domain),
 		T(xrc__unknown_queue_is_refused),
 		T(xrcd__is_named_by_its_file),
 		T(create__checks_the_objects_of_each_type),

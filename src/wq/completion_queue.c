@@ -109,3 +109,10 @@ void roce_cq_clean(struct roce_cq *cq, const void *qp)
 	}
 	cq->tail = to;
 }
+
+void roce_cq_disown(struct roce_cq *cq, const void *qp)
+{
+	for (uint32_t i = cq->head; i != cq->tail; i++)
+		if (entry_at(cq, i)->qp == qp)
+			entry_at(cq, i)->qp = NULL;
+}

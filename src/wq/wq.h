@@ -280,6 +280,8 @@ void roce_cq_tell_held(struct roce_cq *cq);
 
 /* Drops the entries of a QP that is reset or destroyed; later ones keep their order. */
 void roce_cq_clean(struct roce_cq *cq, const void *qp);
+/* They stay, but are nobody's: a later QP at the same address does not take them along. */
+void roce_cq_disown(struct roce_cq *cq, const void *qp);
 
 static inline bool roce_cq_is_empty(const struct roce_cq *cq)
 {

@@ -108,8 +108,8 @@ static void link_addresses(void **state)
 	GIVES_ERRNO(ibv_resolve_eth_l2_from_gid(lo->context, &ah_attr, mac, &vid));
 }
 
-/* case_041 */
-static void fork_is_no_matter(void **state)
+/* Nothing is pinned, so no page is withheld from a child. */
+static void fork__case_041(void **state)
 {
 	(void)state;
 	assert_int_equal(ibv_fork_init(), 0);
@@ -121,7 +121,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tag_matching),	  cmocka_unit_test(foreign_memory),
 		cmocka_unit_test(queues),	  cmocka_unit_test(flows_counters),
-		cmocka_unit_test(link_addresses), cmocka_unit_test(fork_is_no_matter),
+		cmocka_unit_test(link_addresses), cmocka_unit_test(fork__case_041),
 	};
 
 	lo_enter_namespace();
