@@ -174,7 +174,7 @@ static void run_all(struct fixture *f, struct program p, bool must_miss)
 	assert_int_equal(missed != 0, must_miss);
 }
 
-static void arm_poll__every_interleaving(void **state)
+static void arm_poll__case_039_every_interleaving(void **state)
 {
 	run_all(*state, (struct program){0}, false);
 	run_all(*state, (struct program){.solicited_only = true}, false);
@@ -302,7 +302,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(arm_poll__every_interleaving),
+		TEST(arm_poll__case_039_every_interleaving),
 		TEST(arm_poll__every_interleaving_with_moderation),
 		TEST(arm_poll__too_late_is_found),
 		TEST(arm__solicited_only),

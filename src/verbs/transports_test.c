@@ -516,9 +516,8 @@ static void xrc__reset_cleans_the_queues_of_its_domain(void **state)
 		while (next_event(f) != UINT32_MAX)
 			;
 		if (is_reset) {
-			assert_int_equal(roce_verbs_qp_modify(
-						 &tgt, &(struct roce_qp_attr){0}, ROCE_ATTR_STATE,
-						 NULL),
+			assert_int_equal(roce_verbs_qp_modify(&tgt, &(struct roce_qp_attr){0},
+							      ROCE_ATTR_STATE, NULL),
 					 0);
 			assert_false(poll_one(f, &cqe));
 		}
@@ -526,9 +525,8 @@ static void xrc__reset_cleans_the_queues_of_its_domain(void **state)
 		assert_int_equal(roce_verbs_qp_fini(&tgt), 0);
 		if (!is_reset) {
 			assert_int_equal(roce_verbs_qp_init(&tgt, &f->ctx, &tgt_req), 0);
-			assert_int_equal(roce_verbs_qp_modify(
-						 &tgt, &(struct roce_qp_attr){0}, ROCE_ATTR_STATE,
-						 NULL),
+			assert_int_equal(roce_verbs_qp_modify(&tgt, &(struct roce_qp_attr){0},
+							      ROCE_ATTR_STATE, NULL),
 					 0);
 			assert_true(poll_one(f, &cqe));
 			assert_int_equal(cqe.wr_id, 8192);

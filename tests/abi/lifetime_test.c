@@ -50,10 +50,7 @@ static struct ibv_qp *make_qp(struct ibv_pd *pd, struct ibv_cq *send, struct ibv
 		.send_cq = send,
 		.recv_cq = recv,
 		.srq = srq,
-		.cap = {.max_send_wr = 2,
-			.max_recv_wr = 2,
-			.max_send_sge = 1,
-			.max_recv_sge = 1},
+		.cap = {.max_send_wr = 2, .max_recv_wr = 2, .max_send_sge = 1, .max_recv_sge = 1},
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
 	};
@@ -138,8 +135,8 @@ static void destroy_srq__busy(void **state)
 static void close_xrcd__busy(void **state)
 {
 	struct lo_device *lo = *state;
-	struct ibv_xrcd_init_attr attr = {.comp_mask = IBV_XRCD_INIT_ATTR_FD |
-						       IBV_XRCD_INIT_ATTR_OFLAGS,
+	struct ibv_xrcd_init_attr attr = {.comp_mask =
+						  IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
 					  .fd = -1,
 					  .oflags = O_CREAT};
 	struct ibv_xrcd *xrcd = ibv_open_xrcd(lo->context, &attr);
@@ -253,11 +250,11 @@ static void bind_window(struct lo_device *lo, struct window *w)
 	w->rkey = ibv_inc_rkey(w->mw->rkey);
 	wr.bind_mw.mw = w->mw;
 	wr.bind_mw.rkey = w->rkey;
-	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){.mr = w->mr,
-							 .addr = (uintptr_t)lo->mem + 8192,
-							 .length = 4096,
-							 .mw_access_flags =
-								 IBV_ACCESS_REMOTE_WRITE};
+	wr.bind_mw.bind_info =
+		(struct ibv_mw_bind_info){.mr = w->mr,
+					  .addr = (uintptr_t)lo->mem + 8192,
+					  .length = 4096,
+					  .mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
 	assert_int_equal(status_of(lo, w->b, &wr), IBV_WC_SUCCESS);
 	assert_int_equal(write_by(lo, w), IBV_WC_SUCCESS);
 }
@@ -404,9 +401,9 @@ static void destroy_cq__waits_for_the_acks(void **state)
 	assert_int_equal(ibv_get_cq_event(lo->channel, &from, &context), 0);
 	assert_ptr_equal(from, cq);
 	/* It is full, and one more does not fit. */
-	assert_int_equal(ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = IBV_QPS_RESET},
-				       IBV_QP_STATE),
-			 0);
+	assert_int_equal(
+		ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = IBV_QPS_RESET}, IBV_QP_STATE),
+		0);
 	assert_int_equal(lo_bring(lo, qp, qp->qp_num, IBV_QPS_RTS), 0);
 	wr.opcode = IBV_WR_RDMA_WRITE;
 	wr.send_flags = IBV_SEND_SIGNALED;
