@@ -90,7 +90,8 @@ int roce_verbs_cq_init(struct roce_verbs_cq *vcq, struct roce_context *ctx, uint
 	depth = roce_pow2_round_up(min_depth);
 	if (roce_block_get(&storage, allocator, roce_cq_bytes(depth)))
 		return -ENOMEM;
-	*vcq = (struct roce_verbs_cq){.ctx = ctx, .channel = channel, .storage = storage};
+	*vcq = (struct roce_verbs_cq){
+		.ctx = ctx, .channel = channel, .storage = storage, .from = storage.from};
 	roce_list_init(&vcq->link);
 	roce_cq_init(&vcq->cq, storage.ptr, depth, on_comp_event, vcq);
 	roce_event_source_init(&vcq->comp_events, ROCE_EVENT_OF_CQ, owner);
@@ -158,7 +159,7 @@ int roce_verbs_cq_resize(struct roce_verbs_cq *vcq, uint32_t min_depth)
 	if (err)
 		return err;
 	depth = roce_pow2_round_up(min_depth);
-	if (roce_block_get(&storage, &vcq->storage.from, roce_cq_bytes(depth)))
+	if (roce_block_get(&storage, &vcq->from, roce_cq_bytes(depth)))
 		return -ENOMEM;
 	ring = storage.ptr;
 	pthread_mutex_lock(&dev->lock);

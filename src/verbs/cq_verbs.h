@@ -24,6 +24,7 @@ struct roce_verbs_cq {
 	struct roce_event_source async_events;
 	uint32_t qp_count; /* send and receive queues that report here */
 	struct roce_block storage;
+	struct roce_allocator from; /* of all its storage; read without the lock */
 };
 
 int roce_comp_channel_init(struct roce_comp_channel *channel, struct roce_context *ctx);

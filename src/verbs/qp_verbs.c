@@ -100,7 +100,7 @@ static size_t round_up_16(size_t n)
 /* Room for a WQE of the largest queue that it may be taken from. */
 static size_t held_bytes(const struct roce_qp_request *req)
 {
-	uint32_t sges = req->srq		       ? req->srq->srq.rq.max_sge
+	uint32_t sges = req->srq		       ? req->srq->max_sge
 			: req->type == ROCE_QP_XRC_TGT ? ROCE_MAX_SGE
 						       : 0;
 

@@ -88,6 +88,8 @@ int roce_verbs_srq_init(struct roce_verbs_srq *vsrq, struct roce_context *ctx,
 		return -ENOMEM;
 	roce_srq_init(&vsrq->srq, vsrq->storage.ptr, depth, max_sge, req->pd, on_limit, vsrq);
 	vsrq->srq.cq = req->cq ? &req->cq->cq : NULL;
+	vsrq->max_sge = max_sge;
+	vsrq->from = vsrq->storage.from;
 	/* As hardware: a limit is armed by modify_srq only. */
 	pthread_mutex_lock(&ctx->dev->lock);
 	err = enter_device(vsrq);
@@ -163,8 +165,7 @@ static int get_ring(struct roce_verbs_srq *vsrq, const struct roce_srq_change *c
 	if (err)
 		return err;
 	*out_depth = roce_pow2_round_up(change->max_wr);
-	return roce_block_get(out, vsrq->storage.from.alloc ? &vsrq->storage.from : NULL,
-			      roce_recv_queue_bytes(*out_depth, vsrq->srq.rq.max_sge))
+	return roce_block_get(out, &vsrq->from, roce_recv_queue_bytes(*out_depth, vsrq->max_sge))
 		       ? -ENOMEM
 		       : 0;
 }

@@ -51,6 +51,9 @@ struct roce_verbs_srq {
 	struct roce_xrcd *xrcd;
 	struct roce_verbs_cq *cq;
 	struct roce_block storage;
+	/* For ever, so they are read without the lock. */
+	uint32_t max_sge;
+	struct roce_allocator from;
 	uint32_t number;    /* XRC: 24 bits */
 	uint32_t use_count; /* queue pairs; device lock */
 };
