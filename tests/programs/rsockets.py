@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sockets over RDMA: rdma-core's programs on rsockets, and programs of TCP with a preload library.
+
+A listener of these has no TCP port, so nothing tells from outside that it is there: a client that
+is refused is started again, as long as its server lives."""
+import hashlib
+import os
+import re
+import signal
+import tempfile
+import time
+
+from harness import pair, process
+from harness.report import Failed, Skipped
+
+from rows import FULL, row
+
+PLACES = (("lo", "lo"), ("veth-1500", ("pair", 1500)), ("veth-9000", ("pair", 9000)))
+REFUSED = re.compile(r"[Cc]onnection refused|ECONNREFUSED|unable to connect|Connection reset")
+
+
+def start_client(ctx, server, argv, timeout, start_args, tries=40):
+    """Until it is not refused any more."""
+    for _ in range(tries):
+        client = pair.start(ctx.topology.b, argv, **start_args)
+        client.wait(timeout, ctx.on_wait)
+        if client.status == 0 or server.poll() is not None or not REFUSED.search(client.output()):
+            return client
+        time.sleep(0.1)
+    return client
+
+
+def run(ctx, server_argv, client_argv, timeout=60, server_ends=True, **start_args):
+    server = pair.start(ctx.topology.a, server_argv, **start_args)
+    client = None
+    try:
+        client = start_client(ctx, server, client_argv, timeout, start_args)
+        if server_ends:
+            server.wait(15)
+        else:
+            server.kill(signal.SIGINT)
+            server.wait(5)
+    except process.Timeout as e:
+        server.kill()
+        raise Failed(f"{e}\n{pair.Outcome(server, client).text()}") from e
+    outcome = pair.Outcome(server, client)
+    if client.status != 0 or (server_ends and server.status != 0):
+        raise Failed(outcome.text())
+    return outcome
+
+
+def addresses(ctx):
+    return ctx.topology.ipv4, ctx.topology.ipv6
+
+
+def port_args():
+    return ["-p", pair.next_port()]
+
+
+for _name, _where in PLACES:
+    @row(f"rsockets/{_name}/rstream", _where)
+    def rstream(ctx):
+        """Blocking, nonblocking and with poll; every byte verified."""
+        for address in addresses(ctx):
+            for mode in ("b", "n", "a"):
+                common = ["rstream", "-T", mode, "-T", "v", *port_args()]
+                if ":" in address:
+                    common += ["-f", "ipv6"]
+                run(ctx, common, [*common, "-s", address, "-S", "all"])
+
+    @row(f"rsockets/{_name}/rstream-sizes", _where, least=FULL)
+    def rstream_sizes(ctx):
+        """Small rings, small queues of requests by many small messages, no inline data."""
+        for more in (["-B", 4096], ["-B", 1 << 20], ["-i", 0], ["-i", 512]):
+            common = ["rstream", "-T", "v", *more, *port_args()]
+            run(ctx, common, [*common, "-s", ctx.topology.ipv4, "-S", "all"])
+
+    @row(f"rsockets/{_name}/riostream", _where)
+    def riostream(ctx):
+        for mode in ("b", "n", "a"):
+            common = ["riostream", "-T", mode, "-T", "v", *port_args()]
+            run(ctx, common, [*common, "-s", ctx.topology.ipv4, "-S", "all"])
+
+    @row(f"rsockets/{_name}/udpong", _where)
+    def udpong(ctx):
+        """Datagrams, echoed; the server never ends by itself."""
+        for mode in ("b", "n", "a"):
+            common = ["udpong", "-T", mode, *port_args()]
+            run(ctx, [*common, "-T", "e"], [*common, "-T", "e", "-s", ctx.topology.ipv4],
+                server_ends=False)
+
+    @row(f"rsockets/{_name}/rcopy", _where)
+    def rcopy(ctx):
+        """case_055: a file arrives as it was."""
+        copy_file(ctx, ctx.pick(8, 64, 256) << 20)
+
+
+def write_random(path, size):
+    digest = hashlib.sha256()
+    with open(path, "wb") as f:
+        while size:
+            piece = os.urandom(min(size, 1 << 20))
+            digest.update(piece)
+            f.write(piece)
+            size -= len(piece)
+    return digest.hexdigest()
+
+
+def hash_of(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as f:
+        for piece in iter(lambda: f.read(1 << 20), b""):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def copy_file(ctx, size):
+    with tempfile.TemporaryDirectory(prefix="uroce-rcopy-") as folder:
+        source, target = os.path.join(folder, "source"), os.path.join(folder, "target")
+        wanted = write_random(source, size)
+        port = port_args()
+        outcome = run(ctx, ["rcopy", *port],
+                      ["rcopy", source, f"{ctx.topology.ipv4}:{target}", *port],
+                      server_ends=False, timeout=120)
+        if hash_of(target) != wanted:
+            raise Failed(f"the copy differs\n{outcome.text()}")
+    return f"{size >> 20} MiB"
