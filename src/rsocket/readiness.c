@@ -39,6 +39,9 @@ short roce_rs_revents(const struct roce_rs *rs, short events)
 			revents |= (short)(events & POLLOUT);
 		return revents;
 	case ROCE_RS_DISCONNECTED:
+		/* Programs that take POLLHUP for the end would not read what is left. */
+		if (rs->message_count)
+			return (short)(events & (POLLIN | POLLOUT));
 		return (short)((events & (POLLIN | POLLOUT)) | POLLHUP);
 	case ROCE_RS_FAILED:
 		return (short)((events & (POLLIN | POLLOUT)) | POLLERR | (rs->cq ? POLLHUP : 0));
