@@ -53,10 +53,28 @@ void roce_cm_retire(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now)
 	cm->held_count++;
 }
 
+void roce_cm_hold_longer(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now)
+{
+	if (roce_list_is_empty(&id->held_link) || id->sends_left)
+		return;
+	roce_list_remove(&id->held_link);
+	roce_list_add_tail(&cm->held, &id->held_link);
+	roce_cm_arm(cm, id, now + ROCE_CM_HELD_NS);
+}
+
 void roce_cm_on_timewait_end(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now)
 {
+	bool is_held = !roce_list_is_empty(&id->held_link);
+
+	if (is_held && id->sends_left) {
+		ROCE_MARK(close_rej_repeated);
+		id->sends_left--;
+		roce_cm_send_again(cm, id);
+		roce_cm_arm(cm, id, now + (id->sends_left ? id->repeat_ns : ROCE_CM_HELD_NS));
+		return;
+	}
 	roce_cm_disarm(cm, id);
-	if (!roce_list_is_empty(&id->held_link)) {
+	if (is_held) {
 		ROCE_MARK(close_held_end);
 		roce_cm_id_free(cm, id);
 		return;

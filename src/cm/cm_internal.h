@@ -23,11 +23,13 @@
 #define ROCE_CM_REPORTS_MAX 4u
 
 /* Bounds on what peers may ask for, and our own constants; times are 4.096 us << n. */
-#define ROCE_CM_REPEAT_NS_MIN	    (UINT64_C(4096) << 12) /* 17 ms: faster helps nobody */
-#define ROCE_CM_REPEAT_NS_MAX	    (UINT64_C(300) * ROCE_NS_PER_S)
-#define ROCE_CM_TIMEWAIT_NS_MIN	    ROCE_NS_PER_MS
-#define ROCE_CM_TIMEWAIT_NS_MAX	    (UINT64_C(4096) << 24) /* 69 s */
-#define ROCE_CM_HELD_NS		    (UINT64_C(60) * ROCE_NS_PER_S)
+#define ROCE_CM_REPEAT_NS_MIN	(UINT64_C(4096) << 12) /* 17 ms: faster helps nobody */
+#define ROCE_CM_REPEAT_NS_MAX	(UINT64_C(300) * ROCE_NS_PER_S)
+#define ROCE_CM_TIMEWAIT_NS_MIN ROCE_NS_PER_MS
+#define ROCE_CM_TIMEWAIT_NS_MAX (UINT64_C(4096) << 24) /* 69 s */
+/* How long a finished ID is known: longer than a peer waits that we have asked to wait. */
+#define ROCE_CM_HELD_NS		    (UINT64_C(100) * ROCE_NS_PER_S)
+#define ROCE_CM_REJ_REPEATS	    3u	/* of one that no message of the peer will bring again */
 #define ROCE_CM_MRA_SERVICE_TIMEOUT 24u /* 69 s, as rdma_cm asks for */
 #define ROCE_CM_HOP_LIMIT_DEFAULT   64u
 #define ROCE_CM_PKEY_DEFAULT	    0xffffu
@@ -224,6 +226,8 @@ void roce_cm_sidr_refuse(struct roce_cm *cm, struct roce_cm_id *id);
 
 /* ---- close.c ---- */
 
+/* The peer has asked again: so it may once more. */
+void roce_cm_hold_longer(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now);
 /* Whether `sent` is such a message. */
 bool roce_cm_has_said(const struct roce_cm_id *id, enum roce_cm_attr attr);
 void roce_cm_on_timewait_end(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now);

@@ -41,6 +41,7 @@ static enum roce_cm_verdict answer_duplicate(struct request *r, struct roce_cm_i
 		return ROCE_MARKED(passive_req_while_waiting, ROCE_CM_RX_DUPLICATE);
 	case ROCE_CM_STATE_IDLE:
 	case ROCE_CM_STATE_TIMEWAIT:
+		roce_cm_hold_longer(cm, id, r->rx->now);
 		if (roce_cm_has_said(id, ROCE_CM_REJ)) {
 			roce_cm_send_again(cm, id);
 			return ROCE_MARKED(passive_req_after_rej, ROCE_CM_RX_DUPLICATE);
@@ -358,11 +359,15 @@ enum roce_cm_verdict roce_cm_on_rtu(const struct roce_cm_rx *rx)
 	case ROCE_CM_STATE_MRA_REP_RCVD:
 		become_established(rx->cm, id);
 		return ROCE_CM_RX_ACCEPTED;
+	case ROCE_CM_STATE_TIMEWAIT:
+	case ROCE_CM_STATE_IDLE:
+		/* The peer believes to be connected: it has not heard our REJ. */
+		if (roce_cm_has_said(id, ROCE_CM_REJ))
+			roce_cm_send_again(rx->cm, id);
+		return ROCE_MARKED(passive_rtu_after_end, ROCE_CM_RX_DUPLICATE);
 	case ROCE_CM_STATE_ESTABLISHED:
 	case ROCE_CM_STATE_DREQ_SENT:
 	case ROCE_CM_STATE_DREQ_RCVD:
-	case ROCE_CM_STATE_TIMEWAIT:
-	case ROCE_CM_STATE_IDLE:
 		return ROCE_MARKED(passive_rtu_again, ROCE_CM_RX_DUPLICATE);
 	case ROCE_CM_STATE_REQ_RCVD:
 	case ROCE_CM_STATE_MRA_REQ_SENT:

@@ -129,6 +129,7 @@ static enum roce_cm_verdict answer_duplicate(const struct roce_cm_rx *rx, struct
 	if (id->info.tid != rx->m->tid)
 		return ROCE_MARKED(sidr_req_wrong_tid, ROCE_CM_RX_WRONG_TID);
 	if (id->info.state == ROCE_CM_STATE_SIDR_REP_SENT) {
+		roce_cm_hold_longer(rx->cm, id, rx->now);
 		roce_cm_send_again(rx->cm, id);
 		return ROCE_MARKED(sidr_req_answered, ROCE_CM_RX_DUPLICATE);
 	}
