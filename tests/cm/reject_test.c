@@ -700,6 +700,7 @@ static void full__replies(void **state)
 	cfg.reply_max = 2;
 	open_limited(&s, &cfg, ROCE_CM_QP_RC);
 	roce_cm_unlisten(s.b.cm, s.listener, s.now);
+	s.now += 2 * ROCE_NS_PER_S;
 	assert_int_equal(send_reqs(&s, 3), ROCE_CM_RX_NO_LISTENER);
 	assert_int_equal(host_counter(&s.b, ROCE_CM_STAT_REPLIES_FULL), 1);
 	assert_int_equal(host_take(&s.b, packets), 2);
@@ -787,6 +788,7 @@ static void listen__order(void **state)
 	assert_int_equal(send_reqs(&s, 3), ROCE_CM_RX_ACCEPTED);
 	assert_ptr_equal(s.b.reports[3].listener, both);
 	roce_cm_unlisten(s.b.cm, both, s.now);
+	s.now += 2 * ROCE_NS_PER_S;
 	assert_int_equal(send_reqs(&s, 4), ROCE_CM_RX_NO_LISTENER);
 	close_scene(&s);
 }
