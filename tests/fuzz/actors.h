@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The world of the actors: two actors_hosts with their connections and memory, and the link between them,
- * which does what it is told. actors_world.c keeps it; actors_fuzz.c reads the input, posts, and
- * judges what is completed.
+ * The world of the actors: two actors_hosts with their connections and memory, and the link between
+ * them, which does what it is told. actors_world.c keeps it; actors_fuzz.c reads the input, posts,
+ * and judges what is completed.
  */
 #ifndef TESTS_FUZZ_ACTORS_H
 #define TESTS_FUZZ_ACTORS_H

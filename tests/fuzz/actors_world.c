@@ -45,7 +45,8 @@ void actors_add_regions(unsigned int side)
 	for (uint32_t i = 0; i < CONNS * REGION_COUNT; i++) {
 		uint32_t length = actors_layout[i % REGION_COUNT].length;
 
-		sim_stack_add_mr(&actors_hosts[side], offset, length, actors_layout[i % REGION_COUNT].access);
+		sim_stack_add_mr(&actors_hosts[side], offset, length,
+				 actors_layout[i % REGION_COUNT].access);
 		offset += length + GAP_BYTES;
 	}
 	for (uint32_t c = 0; c < CONNS; c++) {
@@ -59,7 +60,8 @@ void actors_add_regions(unsigned int side)
 
 void actors_remove_region(uint32_t conn, unsigned int side, enum region region)
 {
-	roce_key_table_remove(&actors_hosts[side].transport.keys, actors_region_of(conn, side, region));
+	roce_key_table_remove(&actors_hosts[side].transport.keys,
+			      actors_region_of(conn, side, region));
 	actors_conns[conn].is_harmed = true;
 }
 
@@ -102,7 +104,8 @@ void actors_lose(unsigned int from, uint32_t index)
 	struct flying *link = actors_links[from];
 
 	actors_flying_count[from]--;
-	memmove(&link[index], &link[index + 1], (actors_flying_count[from] - index) * sizeof(link[0]));
+	memmove(&link[index], &link[index + 1],
+		(actors_flying_count[from] - index) * sizeof(link[0]));
 }
 
 static void launch(unsigned int from, const struct roce_tx_pkt *pkt)
@@ -195,7 +198,8 @@ bool actors_modify(uint32_t c, unsigned int side, enum roce_qp_state state, uint
 			 .dgid = actors_hosts[!side].gid,
 			 .pkey = 0xffff,
 			 .hop_limit = 64},
-		.peer = sim_stack_peer(&actors_hosts[side], &actors_hosts[!side].gid, actors_hosts[!side].slot),
+		.peer = sim_stack_peer(&actors_hosts[side], &actors_hosts[!side].gid,
+				       actors_hosts[!side].slot),
 	};
 	uint32_t bad_mask;
 
@@ -215,7 +219,8 @@ static void forget(struct end *end)
 
 void actors_reset(uint32_t c, unsigned int side)
 {
-	fuzz_require(actors_modify(c, side, ROCE_QP_RESET, ROCE_ATTR_STATE), "every state can be reset");
+	fuzz_require(actors_modify(c, side, ROCE_QP_RESET, ROCE_ATTR_STATE),
+		     "every state can be reset");
 	fuzz_book_reset(&actors_conns[c].ends[side].sends);
 	fuzz_book_reset(&actors_conns[c].ends[side].recvs);
 	actors_conns[c].is_harmed = true;
@@ -266,4 +271,3 @@ void actors_reconnect(uint32_t c)
 	}
 	actors_connect_both(c);
 }
-

@@ -185,7 +185,7 @@ static void fix_headers(struct roce_headers *hdr, uint8_t fixes, uint8_t choice,
 	if (fixes & FIX_LENGTHS) {
 		hdr->pad_count = (uint8_t)(-payload_len & 3);
 		hdr->dma_len = info && info->position == ROCE_POSITION_ONLY ? payload_len
-									   : hdr->dma_len & 0x3ff;
+									    : hdr->dma_len & 0x3ff;
 	}
 	if (fixes & FIX_INV)
 		hdr->inv_rkey = windows[hdr->inv_rkey.v % WINDOW_COUNT].rkey;
@@ -274,8 +274,7 @@ static void step_send(struct fuzz_input *in)
 	struct roce_mr *mw = &windows[size % WINDOW_COUNT];
 	struct roce_mem_bind bind = bind_of(mw, size, flags >> 4);
 	struct roce_gid dgid = peer_gid();
-	struct roce_path path = {
-		.sgid = host.gid, .dgid = dgid, .pkey = 0xffff, .hop_limit = 64};
+	struct roce_path path = {.sgid = host.gid, .dgid = dgid, .pkey = 0xffff, .hop_limit = 64};
 	struct roce_sge sge[2] = {
 		piece_of(is_fetch ? REGION_LANDING : REGION_SOURCE, size, size),
 		piece_of(is_fetch ? REGION_LANDING : REGION_SOURCE, size * 2u, size * 2u),
@@ -406,8 +405,7 @@ static void modify(uint32_t index, enum roce_qp_state state, uint32_t mask)
 		.path = {.sgid = host.gid, .dgid = dgid, .pkey = 0xffff, .hop_limit = 64},
 		.peer = sim_stack_peer(&host, &dgid, 0x99),
 	};
-	bool is_recovery =
-		state == ROCE_QP_RTS && host.qps[index]->qp.attr.state == ROCE_QP_SQE;
+	bool is_recovery = state == ROCE_QP_RTS && host.qps[index]->qp.attr.state == ROCE_QP_SQE;
 	uint32_t bad_mask;
 
 	/* what failed and was flushed is read before new requests may succeed */
@@ -460,8 +458,8 @@ static size_t take_packets(size_t max, bool is_fault)
 
 	fuzz_require(n <= max, "no more packets than asked for");
 	for (size_t i = 0; i < n; i++)
-		fuzz_require(pkts[i].payload.length <= (pkts[i].qp->cfg.type == ROCE_QP_UD ? 4096
-										       : MTU),
+		fuzz_require(pkts[i].payload.length <=
+				     (pkts[i].qp->cfg.type == ROCE_QP_UD ? 4096 : MTU),
 			     "no packet is above the MTU");
 	if (is_fault && n)
 		roce_tx_fault(&host.transport, &pkts[0], now);
