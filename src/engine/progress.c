@@ -107,14 +107,15 @@ static void put_off_look(struct roce_progress *p, roce_ns_t now)
 /* ---- work ---- */
 
 /* Before a time-out is believed the sockets are drained: what proves it wrong may lie there. */
-void roce_progress_run_timers(struct roce_progress *p, roce_ns_t now)
+roce_ns_t roce_progress_run_timers(struct roce_progress *p, roce_ns_t now)
 {
 	if (now < roce_deadline(p->queue->transport))
-		return;
+		return now;
 	for (uint32_t i = 0; i < DRAIN_ROUNDS_MAX && roce_queue_rx(p->queue, now) > 0; i++)
 		now = roce_clock_now();
 	if (now >= roce_deadline(p->queue->transport))
 		roce_on_deadline(p->queue->transport, now);
+	return now;
 }
 
 /* What does not leave with this call must not wait for one that may never come. */
@@ -176,7 +177,7 @@ static void run_once(struct roce_progress *p)
 	roce_ns_t now = roce_clock_now();
 
 	(void)roce_queue_rx(p->queue, now);
-	roce_progress_run_timers(p, now);
+	now = roce_progress_run_timers(p, now);
 	transmit(p, now);
 	roce_progress_wake_for_next(p, now);
 }
@@ -197,7 +198,7 @@ void roce_progress_run(struct roce_progress *p, bool is_polling)
 	 * receives is answered by the next one, so that a completion reaches the program first. */
 	transmit(p, now);
 	found = roce_queue_rx(p->queue, now);
-	roce_progress_run_timers(p, now);
+	now = roce_progress_run_timers(p, now);
 	watch_if_pending(p, now);
 	roce_progress_wake_for_next(p, now);
 	on_polled(p, found, now);

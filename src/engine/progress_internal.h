@@ -22,6 +22,7 @@ void roce_progress_set_armed(struct roce_progress *p, bool armed);
 void roce_progress_wake_at(struct roce_progress *p, roce_ns_t when);
 /* For the next look, or when nobody polls for the next deadline. */
 void roce_progress_wake_for_next(struct roce_progress *p, roce_ns_t now);
-void roce_progress_run_timers(struct roce_progress *p, roce_ns_t now);
+/* Returns the time that it was in the end: `now`, or later. */
+roce_ns_t roce_progress_run_timers(struct roce_progress *p, roce_ns_t now);
 
 #endif

@@ -57,9 +57,11 @@ static uint32_t do_work(struct roce_progress *p)
 
 		if (i == 0)
 			waiting = received;
-		if (received)
+		if (received) {
 			let_program_answer(p);
-		roce_progress_run_timers(p, now);
+			now = roce_clock_now(); /* the program may have been here meanwhile */
+		}
+		now = roce_progress_run_timers(p, now);
 		p->kick_count = 0;
 		if (roce_tx_is_pending(q->transport))
 			sent = roce_queue_tx(q, now);

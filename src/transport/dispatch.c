@@ -6,6 +6,7 @@
  */
 #include "transport/roles.h"
 
+#include "base/assert.h"
 #include "base/marks.h"
 
 #define PKEY_BASE_MASK 0x7fffu
@@ -179,10 +180,19 @@ static enum roce_verdict deliver(struct roce_transport *t, const struct roce_rx_
 				 : roce_responder_rx(qp, pkt, info, now);
 }
 
+/* The caller reads the clock under the lock under which it calls; time stands still at times, but
+ * it does not run backwards. */
+static void note_time(struct roce_transport *t, roce_ns_t now)
+{
+	ROCE_ASSERT_SLOW(now >= t->latest_ns);
+	t->latest_ns = now;
+}
+
 enum roce_verdict roce_rx(struct roce_transport *t, const struct roce_rx_pkt *pkt, roce_ns_t now)
 {
 	enum roce_verdict verdict;
 
+	note_time(t, now);
 	roce_count(t, ROCE_STAT_RX_PACKETS);
 	roce_count_by(t, ROCE_STAT_RX_BYTES, pkt->payload_len);
 	if ((pkt->traffic_class & 3) == 3)
@@ -216,6 +226,7 @@ size_t roce_tx(struct roce_transport *t, struct roce_tx_pkt *pkts, size_t max, r
 {
 	size_t n = 0;
 
+	note_time(t, now);
 	while (n < max && !roce_list_is_empty(&t->ready)) {
 		struct roce_qp *qp = roce_container_of(t->ready.next, struct roce_qp, ready_link);
 		size_t room = max - n < t->cfg.burst_packets ? max - n : t->cfg.burst_packets;
@@ -242,6 +253,7 @@ roce_ns_t roce_deadline(const struct roce_transport *t)
 
 void roce_on_deadline(struct roce_transport *t, roce_ns_t now)
 {
+	note_time(t, now);
 	while (roce_timer_heap_deadline(&t->timers) <= now) {
 		struct roce_timer *timer = roce_timer_heap_min(&t->timers);
 

@@ -93,6 +93,7 @@ struct roce_transport {
 	struct roce_pace pace;
 	struct roce_timer_heap timers; /* items: the owner's, a place for each QP and each CQ */
 	uint32_t qp_count;
+	roce_ns_t latest_ns; /* the latest `now`: completions and timers rely on its order */
 };
 
 /* A UD QP that wants the packets of a multicast group. Storage belongs to the owner. */

@@ -399,7 +399,7 @@ static void run_local__not_in_sqd(void **state)
 }
 
 static enum roce_verdict respond(enum roce_op op, uint32_t psn, const void *payload,
-				 uint32_t length)
+				 uint32_t length, roce_ns_t now)
 {
 	const struct roce_rx_pkt pkt = {
 		.hdr = {.opcode = roce_opcode_make(op),
@@ -413,7 +413,7 @@ static enum roce_verdict respond(enum roce_op op, uint32_t psn, const void *payl
 		.dst = &f.pair.hosts[0].gid,
 	};
 
-	return roce_rx(&f.pair.hosts[0].transport, &pkt, roce_deadline(&f.pair.hosts[0].transport));
+	return roce_rx(&f.pair.hosts[0].transport, &pkt, now);
 }
 
 /* Sending has gone back before a bind that was executed, and the old answers come late: the bind
@@ -427,6 +427,7 @@ static void complete_local__behind_old_answers(void **state)
 	struct roce_send_wr wr;
 	struct roce_cqe cqes[4];
 	static const uint8_t bytes[8] = "answer";
+	roce_ns_t now;
 
 	(void)state;
 	start(ROCE_QP_RC, ROCE_MR_WINDOW_2);
@@ -440,17 +441,18 @@ static void complete_local__behind_old_answers(void **state)
 	wr = fixture_wr(&f, 0, ROCE_WR_RDMA_READ, 3, 8, &sge);
 	assert_int_equal(roce_post_send(f.a, &wr, 0), ROCE_POST_OK);
 	assert_int_equal(roce_tx(t, pkts, 4, 0), 2);
-	roce_on_deadline(t, roce_deadline(t));
-	assert_int_equal(roce_tx(t, pkts, 1, roce_deadline(t)), 1); /* the WRITE again */
+	now = roce_deadline(t);
+	roce_on_deadline(t, now);
+	assert_int_equal(roce_tx(t, pkts, 1, now), 1); /* the WRITE again */
 	assert_int_equal(pkts[0].hdr.psn.v, 10);
-	assert_int_equal(respond(ROCE_RC_ACK, 10, NULL, 0), ROCE_RX_ACCEPTED);
-	assert_int_equal(respond(ROCE_RC_READ_RESPONSE_ONLY, 11, bytes, 8), ROCE_RX_ACCEPTED);
+	assert_int_equal(respond(ROCE_RC_ACK, 10, NULL, 0, now), ROCE_RX_ACCEPTED);
+	assert_int_equal(respond(ROCE_RC_READ_RESPONSE_ONLY, 11, bytes, 8, now), ROCE_RX_ACCEPTED);
 	assert_int_equal(roce_cq_poll(&f.send_cq[0]->cq, cqes, 4), 3);
 	for (uint64_t i = 0; i < 3; i++) {
 		assert_int_equal(cqes[i].wr_id, i + 1);
 		assert_int_equal(cqes[i].status, ROCE_WC_SUCCESS);
 	}
-	assert_int_equal(roce_tx(t, pkts, 4, roce_deadline(t)), 0);
+	assert_int_equal(roce_tx(t, pkts, 4, now), 0);
 	assert_int_equal(f.a->sq.next, f.a->sq.posted);
 	fixture_stop(&f);
 }
