@@ -79,9 +79,9 @@ struct roce_cm_id {
 };
 
 #define ROCE_CM_EARLY_MAX  32
-#define ROCE_CM_EARLY_NS   (100 * ROCE_NS_PER_MS)
+#define ROCE_CM_EARLY_NS   (500 * ROCE_NS_PER_MS)
 #define ROCE_CM_CLOSED_MAX 32
-#define ROCE_CM_CLOSED_NS  ROCE_NS_PER_S
+#define ROCE_CM_CLOSED_NS  (2 * ROCE_NS_PER_S)
 
 struct roce_cm_early {
 	struct roce_cm_route route;

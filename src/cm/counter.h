@@ -54,6 +54,7 @@
 	X(TX_REPEATED, "cm_tx_repeated")       \
 	X(TIMEOUTS, "cm_timeouts")             \
 	X(REPORTS, "cm_reports")               \
+	X(LISTENS, "cm_listens")               \
 	X(ESTABLISHED, "cm_established")       \
 	X(RESTORED, "cm_restored")             \
 	X(STALE_CLOSED, "cm_stale_closed")     \

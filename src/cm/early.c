@@ -3,7 +3,7 @@
  * Requests that come a moment before their listener. Programs close a listener and open it again
  * for the next connection while the peer, who was told first, asks already (perftest with -R does
  * so for its second connection). So a request for a service whose listener has just gone is kept
- * for a tenth of a second: a listener that opens meanwhile gets it, else it is refused as any
+ * for half a second: a listener that opens meanwhile gets it, else it is refused as any
  * other. A service that nobody has listened to lately is refused at once.
  */
 #include "cm/rx.h"

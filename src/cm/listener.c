@@ -104,6 +104,7 @@ int roce_cm_listen(struct roce_cm *cm, const struct roce_cm_listen *cfg,
 	roce_list_init(&l->untaken);
 	roce_list_add_tail(&cfg->owner->listeners, &l->owner_link);
 	cfg->owner->listener_count++;
+	roce_cm_count(cm, ROCE_CM_STAT_LISTENS);
 	roce_cm_early_on_listen(cm, service_of(l));
 	*out_listener = l;
 	return 0;

@@ -205,7 +205,7 @@ static void connect__nobody_listens(void **state)
 	(void)state;
 	pair_init(&p, ROCE_CM_QP_RC);
 	roce_cm_unlisten(p.b.cm, p.listener, p.now);
-	p.now += 2 * ROCE_NS_PER_S;
+	p.now += 3 * ROCE_NS_PER_S;
 	p.active = host_connect(&p.a, &p.b, A_QPN, p.now);
 	exchange(&p);
 	r = host_expect(&p.a, 0, ROCE_CM_REPORT_REJECTED, ROCE_CM_REJ_INVALID_SERVICE_ID);
@@ -249,7 +249,7 @@ static void connect__the_listener_does_not_come_back(void **state)
 	roce_cm_unlisten(p.b.cm, p.listener, p.now);
 	p.active = host_connect(&p.a, &p.b, A_QPN, p.now);
 	exchange(&p);
-	p.now += 99 * ROCE_NS_PER_MS;
+	p.now += 499 * ROCE_NS_PER_MS;
 	assert_true(roce_cm_deadline(p.b.cm) > p.now);
 	p.now += ROCE_NS_PER_MS;
 	assert_true(roce_cm_deadline(p.b.cm) <= p.now);

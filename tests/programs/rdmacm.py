@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs that connect by rdma_cm: rdma-core's own, perftest with -R, qperf with -cm, libfabric and
+fio. A server is ready when the connection manager of its namespace has seen it listen."""
+import json
+import os
+import re
+import tempfile
+
+from harness import pair, perftest, process
+from harness.report import Failed, Skipped
+
+from rows import row
+
+WHERE = ("pair", 9000)
+COMPLAINTS = re.compile(r"(?i)error|fail|mismatch|unexpected|invalid|unreachable")
+
+
+def listens(ns):
+    """How many times somebody has listened there, of the daemon that runs now."""
+    status, output = pair.run(ns, [pair.UROCE, "status", "--json"], on_uroce=False)
+    if status != 0:
+        return 0
+    return json.loads(output)["counters"].get("cm_listens", 0)
+
+
+def start_server(ctx, argv):
+    place = ctx.topology
+    before = listens(place.a)
+    server = pair.start(place.a, argv)
+
+    def ready():
+        if server.poll() is not None:
+            raise Failed(f"the server ended first\n{pair.Outcome(server, None).text()}")
+        return listens(place.a) not in (0, before)  # it may be another daemon by now
+    process.wait_until(ready, 20, f"{argv[0]} to listen", interval=0.05)
+    return server
+
+
+def run(ctx, server_argv, client_argv, timeout=60, stays=False, may_say=()):
+    """A pair by rdma_cm. stays: a server that does not end by itself."""
+    place = ctx.topology
+    server = start_server(ctx, server_argv)
+    client = pair.start(place.b, client_argv)
+    try:
+        client.wait(timeout, ctx.on_wait)
+        if not stays:
+            server.wait(20)
+    except process.Timeout as e:
+        server.kill()
+        client.kill()
+        raise Failed(f"{e}\n{pair.Outcome(server, client).text()}") from e
+    outcome = pair.Outcome(server, client)
+    if stays:
+        if server.poll() is not None:
+            raise Failed(f"the server did not stay\n{outcome.text()}")
+        server.end()
+    for p in (client,) if stays else (server, client):
+        if p.status != 0:
+            raise Failed(f"{p.argv[2]} ended with status {p.status}\n{outcome.text()}")
+    for p in (server, client):
+        for line in p.output().splitlines():
+            if COMPLAINTS.search(line) and not any(text in line for text in may_say):
+                raise Failed(f"status 0, but: {line}\n{outcome.text()}")
+    return outcome
+
+
+def expect_pings(outcome, count):
+    # What goes to the other stream may stand in the middle of a line.
+    text = re.sub(r"client DISCONNECT EVENT\.\.\.\n", "", outcome.client.output())
+    last = f"rdma-ping-{count - 1}: "
+    if text.count("ping data: ") != count or last not in text:
+        raise Failed(f"not {count} pings\n{outcome.text()}")
+
+
+def rping(ctx, listen_on, connect_to, *more, count=20):
+    server = ["rping", "-s", "-v", "-V", "-C", count, *more]
+    if listen_on:
+        server += ["-a", listen_on]
+    outcome = run(ctx, server, ["rping", "-c", "-v", "-V", "-C", count, *more, "-a", connect_to])
+    expect_pings(outcome, count)
+    return outcome
+
+
+@row("rdmacm/rping/ipv4", WHERE)
+def rping_ipv4(ctx):
+    rping(ctx, ctx.topology.ipv4, ctx.topology.ipv4, count=ctx.pick(100, 1000))
+
+
+@row("rdmacm/rping/ipv6", WHERE)
+def rping_ipv6(ctx):
+    rping(ctx, ctx.topology.ipv6, ctx.topology.ipv6)
+
+
+@row("rdmacm/rping/wildcard", WHERE)
+def rping_wildcard(ctx):
+    rping(ctx, None, ctx.topology.ipv4)
+    rping(ctx, "::", ctx.topology.ipv6)
+    rping(ctx, "::", ctx.topology.ipv4)
+
+
+@row("rdmacm/rping/own-queue-pair", WHERE)
+def rping_own_qp(ctx):
+    """-q: the program makes and moves its queue pairs itself."""
+    rping(ctx, None, ctx.topology.ipv4, "-q")
+
+
+@row("rdmacm/rping/loopback", "lo")
+def rping_loopback(ctx):
+    rping(ctx, None, "127.0.0.1")
+    rping(ctx, "127.0.0.1", "127.0.0.1")
+    rping(ctx, "::1", "::1")
+
+
+@row("rdmacm/rping/persistent", WHERE)
+def rping_persistent(ctx):
+    """-P: clients one after the other (of two at a time it may forget one)."""
+    place = ctx.topology
+    server = start_server(ctx, ["rping", "-s", "-P", "-C", 10])
+    for _ in range(ctx.pick(3, 10)):
+        status, output = pair.run(place.b, ["rping", "-c", "-C", 10, "-a", place.ipv4])
+        if status != 0:
+            raise Failed(f"status {status}\n{output}\n{server.output()}")
+    if server.poll() is not None:
+        raise Failed(f"the server ended\n{server.output()}")
+    server.end()
+
+
+@row("rdmacm/nobody-listens", WHERE)
+def nobody_listens(ctx):
+    """On the port; the connection manager is there for another one."""
+    place = ctx.topology
+    server = start_server(ctx, ["rping", "-s", "-p", 9999])
+    status, output = pair.run(place.b, ["rping", "-c", "-C", 1, "-a", place.ipv4])
+    if status == 0 or "RDMA_CM_EVENT_REJECTED, error 8" not in output:
+        raise Failed(f"status {status}\n{output}")
+    server.end()
+
+
+@row("rdmacm/no-neighbour", WHERE)
+def no_neighbour(ctx):
+    """Nobody answers ARP for the address: ADDR_ERROR with ETIMEDOUT."""
+    status, output = pair.run(ctx.topology.b, ["rping", "-c", "-C", 1, "-a", "10.77.0.99"])
+    if status == 0 or "RDMA_CM_EVENT_ADDR_ERROR, error -110" not in output:
+        raise Failed(f"status {status}\n{output}")
+
+
+@row("rdmacm/ucmatose", WHERE)
+def ucmatose(ctx):
+    place = ctx.topology
+    more = ["-c", ctx.pick(10, 100), "-C", 10, "-S", 4000]
+    run(ctx, ["ucmatose", *more], ["ucmatose", "-s", place.ipv4, *more])
+    run(ctx, ["ucmatose", "-f", "ip", "-b", place.ipv6], ["ucmatose", "-f", "ip", "-s", place.ipv6])
+
+
+@row("rdmacm/udaddy", WHERE)
+def udaddy(ctx):
+    more = ["-c", 5, "-C", 20, "-S", 500]
+    run(ctx, ["udaddy", *more], ["udaddy", "-s", ctx.topology.ipv4, *more])
+
+
+@row("rdmacm/mckey", WHERE)
+def mckey(ctx):
+    """The receiver counts its messages and ends; it joins only after it has bound."""
+    place = ctx.topology
+    receiver = pair.start(place.a, ["mckey", "-m", "239.1.2.3", "-b", place.ipv4, "-C", 10])
+    groups = os.path.join("/proc", str(receiver.pid), "net", "igmp")
+
+    def has_joined():
+        with open(groups, encoding="ascii") as f:
+            return "030201EF" in f.read()
+    process.wait_until(has_joined, 20, "mckey to join")
+    sender = pair.start(place.b, ["mckey", "-m", "239.1.2.3", "-b", place.client_ipv4, "-C", 10,
+                                  "-s"])
+    outcome = pair.Outcome(receiver, sender)
+    for p in (sender, receiver):
+        if p.wait(30) != 0:
+            raise Failed(outcome.text())
+
+
+@row("rdmacm/cmtime", WHERE)
+def cmtime(ctx):
+    """The server of this release goes on for ever."""
+    count = ctx.pick(100, 1000)
+    outcome = run(ctx, ["cmtime", "-c", count], ["cmtime", "-s", ctx.topology.ipv4, "-c", count],
+                  timeout=120, stays=True)
+    table = re.findall(r"(?m)^(connect|disconnect|destroy) *: +([\d.]+)", outcome.client.output())
+    if len(table) != 3:
+        raise Failed(f"no table\n{outcome.text()}")
+    return ", ".join(f"{name} {ms} ms" for name, ms in table) + f" for {count}"
+
+
+@row("rdmacm/rdma-client", WHERE)
+def rdma_client(ctx):
+    run(ctx, ["rdma_server"], ["rdma_client", "-s", ctx.topology.ipv4],
+        may_say=("rdma_server: end", "rdma_client: end"))
+
+
+@row("rdmacm/rdma-xclient", WHERE)
+def rdma_xclient(ctx):
+    for kind in "rx":
+        run(ctx, ["rdma_xserver", "-c", kind],
+            ["rdma_xclient", "-s", ctx.topology.ipv4, "-c", kind])
+
+
+def add_perftest(program, *args):
+    name = "-".join([program, *(str(a).strip("-") for a in args)])
+
+    @row(f"rdmacm/perftest/{name}", WHERE)
+    def run_perftest(ctx):
+        place = ctx.topology
+        common = [program, "-F", "-R", "-n", 200, "-p", pair.next_port(), *args]
+        outcome = run(ctx, common, [*common, place.ipv4], may_say=("Event",))
+        if not perftest.table(outcome.client.output()):
+            raise Failed(f"no result\n{outcome.text()}")
+
+
+for _program in ("ib_send_bw", "ib_send_lat", "ib_write_bw", "ib_write_lat", "ib_read_bw",
+                 "ib_read_lat", "ib_atomic_bw", "ib_atomic_lat"):
+    add_perftest(_program)
+add_perftest("ib_send_lat", "-c", "UD")
+add_perftest("ib_write_bw", "-q", "4")
+add_perftest("ib_read_bw", "-T", "8")
+
+
+@row("rdmacm/qperf", WHERE)
+def qperf(ctx):
+    place = ctx.topology
+    server = pair.start(place.a, ["qperf"])
+    process.wait_for_port(server, 19765)
+    tests = ["rc_lat", "rc_bw", "rc_bi_bw", "rc_rdma_read_lat", "rc_rdma_write_bw",
+             "rc_compare_swap_mr", "ver_rc_compare_swap", "ver_rc_fetch_add"]
+    for test in tests[:ctx.pick(3, len(tests))]:
+        status, output = pair.run(place.b, ["qperf", "-t", 1, "-cm", 1, place.ipv4, test],
+                                  timeout=60)
+        if status != 0 or not re.search(r"(latency|bw|msg_rate|rate) *= ", output):
+            raise Failed(f"{test}: status {status}\n{output}\n{server.output()}")
+    server.end()
+
+
+@row("rdmacm/libfabric", WHERE)
+def libfabric(ctx):
+    place = ctx.topology
+    for provider, kind in (("verbs", "msg"), ("verbs;ofi_rxm", "rdm")):
+        common = ["fi_pingpong", "-p", provider, "-e", kind, "-c", "-I", ctx.pick(20, 200)]
+        outcome = pair.run_pair(place, common, [*common, place.ipv4], 47592)
+        pair.expect_success(outcome)
+        if not re.search(r"(?m)^1m ", outcome.client.output()):
+            raise Failed(outcome.text())
+
+
+FIO = """[g]
+ioengine=rdma
+port={port}
+bs={bs}
+size={size}
+iodepth=16
+{more}
+"""
+
+
+@row("rdmacm/fio", WHERE)
+def fio(ctx):
+    place = ctx.topology
+    if process.run(["sh", "-c", "fio --enghelp=rdma >/dev/null 2>&1"])[0] != 0:
+        raise Skipped("this fio has no rdma engine")
+    with tempfile.TemporaryDirectory() as folder:
+        for verb in ("write", "read", "send"):
+            port = pair.next_port()
+            for name, more in (("server", "rw=read"),
+                               ("client", f"hostname={place.ipv4}\nverb={verb}\nrw=write")):
+                with open(os.path.join(folder, name), "w", encoding="ascii") as f:
+                    f.write(FIO.format(port=port, bs=4096, size=ctx.pick("4M", "64M"), more=more))
+            run(ctx, ["fio", os.path.join(folder, "server")], ["fio", os.path.join(folder, "client")],
+                may_say=("err= 0",))
