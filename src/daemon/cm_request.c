@@ -104,7 +104,9 @@ static int bind_port(struct request *q, struct roce_cm_handle *h, const struct r
 	fill_binding(&h->port, bind);
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		random = (uint32_t)roce_clock_now();
-	error = roce_port_table_bind(&q->v->ports, &h->port, is_privileged(q->c), random);
+	error = roce_port_table_bind(&q->v->ports, &h->port,
+				     bind->port && bind->port < 1024 && is_privileged(q->c),
+				     random);
 	if (error)
 		return fail(q, error, "port %u: %s", bind->port, strerror(-error));
 	return 0;

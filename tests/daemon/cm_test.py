@@ -10,6 +10,7 @@ strangers send packets to UDP port 4791 with an ICRC made here. Exit status 77 w
 namespace can be made.
 """
 
+import heapq
 import ipaddress
 import os
 import random
@@ -19,6 +20,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 import zlib
 
@@ -32,7 +34,7 @@ CHILD = 0x80000000
 (CONNECT_REQUEST, CONNECT_RESPONSE, _, UNREACHABLE, REJECTED, ESTABLISHED,
  DISCONNECTED) = range(4, 11)
 TIMEWAIT_EXIT = 15
-EACCES, EINVAL, EADDRINUSE, EADDRNOTAVAIL, EISCONN = 13, 22, 98, 99, 106
+EACCES, EINVAL, EADDRINUSE, EADDRNOTAVAIL, EISCONN, ESTALE = 13, 22, 98, 99, 106, 116
 A, B, C = "10.9.0.1", "10.9.0.2", "10.9.0.3"
 
 build = ""
@@ -112,7 +114,8 @@ class Refused(Exception):
 class Program:
     """One client of uroced."""
 
-    def __init__(self, instance=None):
+    def __init__(self, instance=None, path=None):
+        self.path = path or os.environ["UROCE_SOCKET"]
         self.instance = instance or random.getrandbits(63) | 1
         self.sequence = 0
         self.events = []
@@ -127,7 +130,7 @@ class Program:
             self.s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self.s.settimeout(10)
             try:
-                self.s.connect(os.environ["UROCE_SOCKET"])
+                self.s.connect(self.path)
                 return True
             except OSError:
                 self.s.close()
@@ -181,6 +184,16 @@ class Program:
         check(type is None or e.type == type, "event %d (status %d), not %s" %
               (e.type, e.status, type))
         return e
+
+    def event_of(self, type):
+        """The next of its type; others wait."""
+        others = []
+        while True:
+            e = self.event()
+            if e.type == type:
+                self.events = others + self.events
+                return e
+            others.append(e)
 
     def no_event(self, seconds=0.2):
         check(not self.events and not select.select([self.s], [], [], seconds)[0],
@@ -334,6 +347,123 @@ def req(local, remote, comm_id=0xabc, port=7471, qpn=0x123, guid=0x42):
     d[144 + 12:160] = ipaddress.ip_address(local).packed
     d[160 + 12:176] = ipaddress.ip_address(remote).packed
     return bytes(d)
+
+
+# ---- a bad wire between two namespaces ----
+
+class BadWire:
+    """Two namespaces, a daemon in each, and we are the wire: a fifth of the packets is lost, a
+    fifth comes twice, all are late, so they overtake each other.
+
+        +------ a ------+      +--- this namespace ---+      +------ b ------+
+        | ur0 10.8.0.1  |------| wa   (packets)    wb |------| ur0 10.8.0.2  |
+        +---------------+      +----------------------+      +---------------+
+    """
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.holders, self.daemons, self.ends = [], [], []
+        self.late = []
+        self.passed = self.lost = self.doubled = 0
+        for i, side in enumerate("ab"):
+            holder = subprocess.Popen(["unshare", "--net", "sleep", "1000"])
+            own = os.stat("/proc/self/ns/net").st_ino
+            eventually(lambda: os.stat("/proc/%d/ns/net" % holder.pid).st_ino != own, "a namespace")
+            self.holders.append(holder)
+            inside = ["nsenter", "--net=/proc/%d/ns/net" % holder.pid]
+            subprocess.run(["ip", "link", "add", "w" + side, "type", "veth", "peer", "name", "ur0",
+                            "netns", str(holder.pid)], check=True)
+            subprocess.run(["ip", "link", "set", "w" + side, "up"], check=True)
+            for command in ("link set lo up", "link set ur0 up",
+                            "addr add 10.8.0.%d/24 dev ur0" % (i + 1)):
+                subprocess.run(inside + ["ip"] + command.split(), check=True)
+            end = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+            end.bind(("w" + side, 0))
+            end.setblocking(False)
+            self.ends.append(end)
+            path = "%s-%s" % (os.environ["UROCE_SOCKET"], side)
+            self.daemons.append(subprocess.Popen(
+                inside + [build + "/bin/uroced", "--foreground", "--no-keeper", "--idle-exit=0",
+                          "--socket=" + path], stdin=subprocess.DEVNULL))
+        self.thread = threading.Thread(target=self.run)
+        self.is_ending = False
+        self.thread.start()
+
+    def path(self, side):
+        return "%s-%s" % (os.environ["UROCE_SOCKET"], side)
+
+    def run(self):
+        while not self.is_ending:
+            wait = self.late[0][0] - time.monotonic() if self.late else 0.1
+            for end in select.select(self.ends, [], [], min(max(wait, 0), 0.1))[0]:
+                self.take(end)
+            while self.late and self.late[0][0] <= time.monotonic():
+                _, _, end, frame = heapq.heappop(self.late)
+                end.send(frame)
+
+    def take(self, end):
+        frame, address = end.recvfrom(65536)
+        other = self.ends[1 - self.ends.index(end)]
+        if address[2] == 4:  # PACKET_OUTGOING
+            return
+        if frame[12:14] != b"\x08\x00" or frame[23] != 17:
+            other.send(frame)
+            return
+        # The checksum is left to the device, which we are: none.
+        frame = frame[:40] + b"\0\0" + frame[42:]
+        if self.random.random() < 0.2:
+            self.lost += 1
+            return
+        for _ in range(2 if self.random.random() < 0.2 else 1):
+            late = self.random.random() * (2.0 if self.random.random() < 0.2 else 0.01)
+            heapq.heappush(self.late, (time.monotonic() + late, self.random.random(), other, frame))
+            self.passed += 1
+
+    def close(self):
+        self.is_ending = True
+        self.thread.join()
+        for d in self.daemons:
+            d.terminate()
+            d.wait()
+        for h in self.holders:
+            h.kill()
+            h.wait()
+        for e in self.ends:
+            e.close()
+
+
+def dialogue_of(events, handle):
+    return [(e.type, e.status) for e in events if e.handle == handle]
+
+
+def drive(a, b, attempts, seconds):
+    """Answers what comes until all attempts have ended at both ends: all events of both."""
+    seen = ([], [])
+    open_children = set()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        ended = {e.handle for e in seen[0] if e.type in (UNREACHABLE, REJECTED, TIMEWAIT_EXIT)}
+        if ended >= set(attempts) and not open_children:
+            return seen
+        ready = select.select([a.s, b.s], [], [], 0.2)[0]
+        for k, p in enumerate((a, b)):
+            if p.s not in ready and not p.events:
+                continue
+            e = p.event()
+            seen[k].append(e)
+            if e.type == CONNECT_REQUEST:
+                open_children.add(e.handle)
+                p.accept(e.handle, 0x20000 + len(seen[1]))
+            elif e.type == CONNECT_RESPONSE:
+                p.ask(e.handle, ESTABLISH)
+            elif e.type == ESTABLISHED:
+                p.ask(e.handle, DISCONNECT)
+            elif e.type == DISCONNECTED and k == 0:
+                p.ask(e.handle, DISCONNECT)
+            if k == 1 and e.type in (UNREACHABLE, REJECTED, TIMEWAIT_EXIT):
+                open_children.discard(e.handle)
+    raise Failure("%d of %d attempts have not ended, %d children" %
+                  (len(set(attempts) - ended), len(attempts), len(open_children)))
 
 
 # ---- tests ----
@@ -598,6 +728,80 @@ def test_program_reconnects():
         p.close()
 
 
+def test_many_programs():
+    """Sixteen on one address, each connected with each: nobody sees another's."""
+    programs = [Program() for _ in range(16)]
+    for i, p in enumerate(programs):
+        p.listen(B, 7600 + i, backlog=64)
+    for i, p in enumerate(programs):
+        for k in range(16):
+            p.connect_to(B, B, 7600 + k, qpn=0x10000 + 256 * i + k)
+    for k, p in enumerate(programs):
+        for _ in programs:
+            e = p.event_of(CONNECT_REQUEST)
+            check(e.qpn % 256 == k, "a request for %d" % k)
+            p.accept(e.handle, 0x20000 + e.qpn % 0x10000)
+    for i, p in enumerate(programs):
+        for _ in programs:
+            e = p.event_of(CONNECT_RESPONSE)
+            check(e.qpn // 256 % 256 == i, "a response for %d" % i)
+            p.ask(e.handle, ESTABLISH)
+    for p in programs:
+        check({p.event(ESTABLISHED).handle & CHILD for _ in programs} == {CHILD}, "children")
+        p.no_event(0)
+    # What is another's cannot be had: its port, its handle, its connection.
+    thief, victim = Program(), programs[0]
+    for attempt in (lambda: thief.listen(B, 7600), lambda: thief.ask(1, DISCONNECT),
+                    lambda: thief.accept(CHILD | 1)):
+        try:
+            attempt()
+            raise Failure("taken over")
+        except Refused as e:
+            check(e.errno in (EADDRINUSE, EINVAL), "errno %d" % e.errno)
+    handle = next(h for h in victim.saved if victim.saved[h])
+    try:
+        thief.restore_one(victim, handle, victim.bound.get(handle, struct.pack("<HB", TCP, 4) +
+                                                           bytes(20) + struct.pack("<HI", 0, 0)))
+        raise Failure("a connection was taken over")
+    except Refused as e:
+        check(e.errno == ESTALE, "errno %d" % e.errno)
+    victim.no_event()
+    for p in programs + [thief]:
+        p.close()
+
+
+def resident_kib():
+    with open("/proc/%d/status" % daemon.process.pid, encoding="ascii") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+
+
+def test_many_connections():
+    """A thousand set up and closed, then twice as many: neither memory nor descriptors grow, and
+    nobody has more than is in quarantine."""
+    a, b = Program(), Program()
+    b.listen(B)
+
+    def cycle(count, first):
+        for i in range(count):
+            h, child = establish(a, b, (first + i, first + i))
+            a.ask(h, DISCONNECT)
+            b.event(DISCONNECTED)
+            b.ask(child, DESTROY)
+            a.event(DISCONNECTED)
+            a.ask(h, DESTROY)
+
+    cycle(1500, 0x10000)  # until as many are kept as may be
+    before = resident_kib(), len(os.listdir("/proc/%d/fd" % daemon.process.pid))
+    cycle(2000, 0x20000)
+    after = resident_kib(), len(os.listdir("/proc/%d/fd" % daemon.process.pid))
+    check(after[0] <= before[0] + 1024 and after[1] <= before[1],
+          "KiB and descriptors %s, then %s" % (before, after))
+    check(counter("cm_established") == 7000, "all were established, at both ends")
+    check(counter("cm_timeouts") == 0 and counter("cm_tx_repeated") == 0, "nothing was lost")
+    a.close()
+    b.close()
+
+
 def test_address_comes_later():
     a, b = Program(), Program()
     b.listen()
@@ -698,6 +902,35 @@ def test_flood():
     for p in (a, b, other):
         p.close()
     s.close()
+
+
+def test_bad_wire():
+    seed = random.getrandbits(32)
+    wire = BadWire(seed)
+    try:
+        a, b = Program(path=wire.path("a")), Program(path=wire.path("b"))
+        l = b.listen("10.8.0.2", backlog=200)
+        attempts = [a.connect_to("10.8.0.1", "10.8.0.2", qpn=0x10000 + i) for i in range(100)]
+        seen = drive(a, b, attempts, 180)
+        a.no_event()
+        b.no_event(0)
+        requests = [e for e in seen[1] if e.type == CONNECT_REQUEST]
+        check(len(requests) == len({e.qpn for e in requests}) <= 100, "each attempt is seen once")
+        for events, handles in ((seen[0], attempts), (seen[1], [e.handle for e in requests])):
+            for h in handles:
+                kinds = [t for t, _ in dialogue_of(events, h)]
+                check(len(kinds) == len(set(kinds)), "no event twice: %s" % kinds)
+                check(kinds in ([CONNECT_RESPONSE, DISCONNECTED, TIMEWAIT_EXIT],
+                                [CONNECT_REQUEST, ESTABLISHED, DISCONNECTED, TIMEWAIT_EXIT]),
+                      "a dialogue: %s" % kinds)
+        check(wire.lost > 50 and wire.passed > 300, "the wire was bad")
+        b.ask(l, DESTROY)
+        a.close()
+        b.close()
+    except Failure as e:
+        raise Failure("%s (seed %d)" % (e, seed))
+    finally:
+        wire.close()
 
 
 # ---- frame ----
