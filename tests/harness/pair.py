@@ -102,12 +102,16 @@ class Outcome:
         self.client = client
 
     def text(self):
+        """What is written to standard error comes first where output goes to a file."""
         parts = []
         for side, p in (("server", self.server), ("client", self.client)):
             if p is None:
                 continue
-            tail = "\n".join(p.output().rstrip().splitlines()[-25:])
-            parts.append(f"{side}: {' '.join(p.argv)}\n  status {p.status}\n{tail}")
+            lines = p.output().rstrip().splitlines()
+            if len(lines) > 50:
+                lines[15:-30] = [f"[{len(lines) - 45} lines]"]
+            shown = "\n".join(lines)
+            parts.append(f"{side}: {' '.join(p.argv)}\n  status {p.status}\n{shown}")
         return "\n".join(parts)
 
 

@@ -31,7 +31,8 @@ class Process:
 
     def __init__(self, argv, prefix=(), env=None, cwd=None):
         self.argv = [str(a) for a in argv]
-        self.file = tempfile.TemporaryFile("w+", errors="replace")
+        # appending: reading moves the offset that the child shares
+        self.file = tempfile.TemporaryFile("a+", errors="replace")
         self.status = None
         self.started = time.monotonic()
         self.popen = subprocess.Popen(
