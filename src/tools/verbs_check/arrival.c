@@ -25,6 +25,7 @@ struct origin {
 	uint32_t to;   /* the QP, or XRC queue, that messages are addressed to */
 	uint32_t pool; /* and receive */
 	uint32_t index;
+	bool is_group; /* UD: sent to the group */
 };
 
 enum vc_verdict vc_arrival_prepare(struct vc_run *run)
@@ -96,7 +97,10 @@ static const struct vc_request *request_of(const struct vc_run *run, const struc
 
 static bool is_for(const struct vc_run *run, const struct origin *origin, uint32_t index)
 {
-	return vc_open_is_for(run->program, origin->from, request_of(run, origin, index),
+	bool is_group = request_of(run, origin, index)->flags & VC_MULTICAST;
+
+	return is_group == origin->is_group &&
+	       vc_open_is_for(run->program, origin->from, request_of(run, origin, index),
 			      origin->lane, run->side, origin->to);
 }
 
@@ -231,6 +235,17 @@ static enum vc_verdict check_writes(struct vc_run *run, const struct origin *ori
 	return verdict;
 }
 
+static enum vc_verdict check_class(struct vc_run *run, const struct origin *origin, uint32_t index)
+{
+	uint32_t flags = request_of(run, origin, index)->flags;
+	struct vc_grh_place place = {origin->from,  origin->lane, origin->pool,
+				     origin->index, origin->qp,	  origin->is_group};
+
+	if (run->program->transport != VC_TRANSPORT_UD || (flags & (VC_REPLY | VC_MULTICAST)))
+		return VC_RIGHT;
+	return vc_grh_check_class(run, &place, vc_datagram_class(run->program, origin->lane));
+}
+
 static enum vc_verdict accept_message(struct vc_run *run, const struct origin *origin,
 				      const struct ibv_wc *wc)
 {
@@ -240,6 +255,8 @@ static enum vc_verdict accept_message(struct vc_run *run, const struct origin *o
 
 	verdict = vc_program_is_reliable(run->program) ? take_next(run, origin, wc, &index)
 						       : find_message(run, origin, wc, &index);
+	if (verdict == VC_RIGHT)
+		verdict = check_class(run, origin, index);
 	if (verdict != VC_RIGHT)
 		return verdict;
 	arrivals->cursors[origin->from][origin->lane][origin->to] = index + 1;
@@ -301,6 +318,7 @@ enum vc_verdict vc_arrival_take(struct vc_run *run, uint32_t cq, const struct ib
 	const struct vc_program *program = run->program;
 	bool is_xrc = program->transport == VC_TRANSPORT_XRC;
 	struct origin origin = {.from = !run->side};
+	struct vc_grh_place place;
 	enum vc_verdict verdict;
 	uint32_t own_cq;
 
@@ -330,9 +348,10 @@ enum vc_verdict vc_arrival_take(struct vc_run *run, uint32_t cq, const struct ib
 		if (!find_sender(run, wc, &origin))
 			return vc_report_wrong(run->report, "datagram of src_qp 0x%x, a stranger",
 					       wc->src_qp);
-		verdict = vc_grh_check(run, wc,
-				       &(struct vc_grh_place){origin.from, origin.lane, origin.pool,
-							      origin.index, origin.qp});
+		place = (struct vc_grh_place){origin.from,  origin.lane, origin.pool,
+					      origin.index, origin.qp,	 false};
+		verdict = vc_grh_check(run, wc, &place);
+		origin.is_group = place.is_group;
 		if (verdict != VC_RIGHT)
 			return verdict;
 	}

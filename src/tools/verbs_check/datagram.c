@@ -39,8 +39,13 @@ static void draw_group(const struct vc_program *program, const union ibv_gid *ow
 		out_group->raw[i] = (uint8_t)bits;
 }
 
+uint8_t vc_datagram_class(const struct vc_program *program, uint32_t qp)
+{
+	return (uint8_t)((program->seed * 16 + qp) << 2);
+}
+
 static struct ibv_ah *create_ah(const struct vc_device *device, const union ibv_gid *to,
-				uint16_t lid, uint32_t flow_label)
+				uint16_t lid, uint32_t flow_label, uint8_t traffic_class)
 {
 	struct ibv_ah_attr attr = {
 		.is_global = 1,
@@ -49,7 +54,7 @@ static struct ibv_ah *create_ah(const struct vc_device *device, const union ibv_
 		.grh = {.dgid = *to,
 			.sgid_index = device->gid_index,
 			.flow_label = flow_label & 0xfffff,
-			.traffic_class = (uint8_t)(flow_label << 2),
+			.traffic_class = traffic_class,
 			.hop_limit = 64},
 	};
 
@@ -79,14 +84,15 @@ enum vc_verdict vc_datagram_create(struct vc_endpoint *endpoint, const struct vc
 		return VC_RIGHT;
 	for (uint32_t q = 0; q < program->qp_count; q++) {
 		endpoint->ahs[q] =
-			create_ah(device, &peer->gid, peer->lid, (uint32_t)program->seed * 16 + q);
+			create_ah(device, &peer->gid, peer->lid, (uint32_t)program->seed * 16 + q,
+				  vc_datagram_class(program, q));
 		if (!endpoint->ahs[q])
 			return vc_report_unusable(report, "ibv_create_ah: %s", strerror(errno));
 	}
 	if (!vc_program_has(program, VC_FEATURE_MULTICAST))
 		return VC_RIGHT;
 	draw_group(program, &device->gid, &endpoint->group);
-	endpoint->group_ah = create_ah(device, &endpoint->group, GROUP_LID, 0);
+	endpoint->group_ah = create_ah(device, &endpoint->group, GROUP_LID, 0, 0);
 	if (!endpoint->group_ah)
 		return vc_report_unusable(report, "ibv_create_ah of a group: %s", strerror(errno));
 	return join(endpoint, &program->sides[side], program, report);

@@ -75,6 +75,8 @@ void vc_region_destroy_all(struct vc_endpoint *endpoint, struct vc_report *repor
 enum vc_verdict vc_datagram_create(struct vc_endpoint *endpoint, const struct vc_device *device,
 				   const struct vc_program *program, uint32_t side,
 				   const struct vc_peer *peer, struct vc_report *report);
+/* Of what a QP sends to the other side: DSCP, without the two bits that the network may set. */
+uint8_t vc_datagram_class(const struct vc_program *program, uint32_t qp);
 void vc_datagram_destroy(struct vc_endpoint *endpoint, const struct vc_program *program,
 			 uint32_t side, struct vc_report *report);
 /* INIT, RTR and RTS; connect.c. Receives may be posted from then on. */

@@ -20,6 +20,7 @@ enum {
 	IPV6_SOURCE = 8,
 	IPV6_TARGET = 24,
 	IPV6_HOPS = 7,
+	ECN_BITS = 3,
 };
 
 static void copy_header(const struct vc_run *run, const struct vc_grh_place *place,
@@ -110,7 +111,7 @@ static enum vc_verdict keep_return(struct vc_run *run, const struct ibv_wc *wc,
 }
 
 enum vc_verdict vc_grh_check(struct vc_run *run, const struct ibv_wc *wc,
-			     const struct vc_grh_place *place)
+			     struct vc_grh_place *place)
 {
 	const union ibv_gid *source = place->from == run->side ? &run->device->gid : &run->peer_gid;
 	uint8_t bytes[VC_GRH_BYTES];
@@ -120,8 +121,9 @@ enum vc_verdict vc_grh_check(struct vc_run *run, const struct ibv_wc *wc,
 				       "datagram with wc_flags 0x%x and pkey_index %u: no GRH",
 				       wc->wc_flags, wc->pkey_index);
 	copy_header(run, place, bytes);
-	if (!is_header_right(bytes, source, &run->device->gid) &&
-	    !(run->endpoint->group_ah && is_header_right(bytes, source, &run->endpoint->group)))
+	place->is_group =
+		run->endpoint->group_ah && is_header_right(bytes, source, &run->endpoint->group);
+	if (!place->is_group && !is_header_right(bytes, source, &run->device->gid))
 		return vc_report_wrong(
 			run->report,
 			"datagram in receive %u of pool %u: no IP%s header from the sender in its "
@@ -129,4 +131,23 @@ enum vc_verdict vc_grh_check(struct vc_run *run, const struct ibv_wc *wc,
 			place->index, place->pool, is_ipv4(source) ? "v4" : "v6", bytes[0] >> 4,
 			bytes[IPV4_AT] >> 4);
 	return keep_return(run, wc, place, bytes);
+}
+
+enum vc_verdict vc_grh_check_class(struct vc_run *run, const struct vc_grh_place *place,
+				   uint8_t expected)
+{
+	uint8_t bytes[VC_GRH_BYTES];
+	uint8_t found;
+
+	copy_header(run, place, bytes);
+	found = bytes[IPV4_AT + 1];
+	if (!is_ipv4(&run->device->gid))
+		found = (uint8_t)(bytes[0] << 4 | bytes[1] >> 4);
+	if ((found ^ expected) & ~ECN_BITS)
+		return vc_report_wrong(
+			run->report,
+			"datagram in receive %u of pool %u has traffic class 0x%02x, "
+			"not 0x%02x",
+			place->index, place->pool, found, expected);
+	return VC_RIGHT;
 }

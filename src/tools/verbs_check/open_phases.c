@@ -86,11 +86,22 @@ static enum vc_verdict await_send(struct vc_run *run, uint64_t wr_id, enum ibv_w
 	return VC_RIGHT;
 }
 
-static int post_long(struct vc_run *run, uint64_t wr_id, uint32_t bytes)
+/* A region that holds so many bytes, so that only the length is wrong; VC_NO_INDEX: none does. */
+static uint32_t find_region(const struct vc_run *run, uint32_t bytes)
 {
-	struct ibv_sge sge = {.addr = run->endpoint->bases[0],
+	const struct vc_side *side = &run->program->sides[run->side];
+
+	for (uint32_t m = 0; m < side->mr_count; m++)
+		if (side->mrs[m].length >= bytes)
+			return m;
+	return VC_NO_INDEX;
+}
+
+static int post_long(struct vc_run *run, uint64_t wr_id, uint32_t m, uint32_t bytes)
+{
+	struct ibv_sge sge = {.addr = run->endpoint->bases[m],
 			      .length = bytes,
-			      .lkey = run->endpoint->mrs[0]->lkey};
+			      .lkey = run->endpoint->mrs[m]->lkey};
 	struct ibv_send_wr wr = {.wr_id = wr_id,
 				 .opcode = IBV_WR_SEND,
 				 .send_flags = IBV_SEND_SIGNALED,
@@ -111,12 +122,13 @@ static enum vc_verdict check_oversize(struct vc_run *run)
 	uint32_t mtu = vc_mtu_bytes(run->device->port_attr.active_mtu);
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS, .cur_qp_state = IBV_QPS_SQE};
 	uint64_t wr_id = vc_mix(program->seed, 300);
+	uint32_t m = find_region(run, mtu + 1);
 	enum vc_verdict verdict;
 	int error;
 
 	if (program->transport != VC_TRANSPORT_UD || !vc_program_has(program, VC_FEATURE_OVERSIZE))
 		return VC_RIGHT;
-	if (post_long(run, wr_id, mtu + 1))
+	if (m == VC_NO_INDEX || post_long(run, wr_id, m, mtu + 1))
 		return VC_RIGHT;
 	verdict = await_send(run, wr_id, IBV_WC_LOC_LEN_ERR);
 	if (verdict == VC_RIGHT)

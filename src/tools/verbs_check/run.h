@@ -102,12 +102,17 @@ struct vc_grh_place {
 	uint32_t pool;
 	uint32_t index;
 	uint32_t qp;
+	bool is_group; /* set by vc_grh_check(): it was sent to the group */
 };
 
 /* Before a receive is posted: no byte that could be a header. */
 void vc_grh_blank(const struct vc_run *run, const struct vc_receive *receive);
 enum vc_verdict vc_grh_check(struct vc_run *run, const struct ibv_wc *wc,
-			     const struct vc_grh_place *place);
+			     struct vc_grh_place *place);
+
+/* That the header carries the traffic class of the sender's address handle. */
+enum vc_verdict vc_grh_check_class(struct vc_run *run, const struct vc_grh_place *place,
+				   uint8_t expected);
 
 /* async.c: takes what has come, and checks that it may come. */
 enum vc_verdict vc_async_take(struct vc_run *run);

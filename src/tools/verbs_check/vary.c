@@ -77,6 +77,23 @@ static enum vc_verdict start_drain(struct vc_run *run)
 	return modify(run, IBV_QPS_SQD, IBV_QP_EN_SQD_ASYNC_NOTIFY);
 }
 
+/* What the event says must be what a query says. */
+static enum vc_verdict check_drained(struct vc_run *run)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr = {0};
+	int error =
+		ibv_query_qp(run->endpoint->qps[run->vary.drain_qp], &attr, IBV_QP_STATE, &init);
+
+	if (error)
+		return vc_report_wrong(run->report, "ibv_query_qp: %s", strerror(error));
+	if (attr.qp_state != IBV_QPS_SQD || attr.sq_draining)
+		return vc_report_wrong(run->report,
+				       "qp %u after SQ_DRAINED: state %d, sq_draining %u",
+				       run->vary.drain_qp, (int)attr.qp_state, attr.sq_draining);
+	return VC_RIGHT;
+}
+
 /* Back, once the event has come. */
 static enum vc_verdict follow_drain(struct vc_run *run)
 {
@@ -84,7 +101,8 @@ static enum vc_verdict follow_drain(struct vc_run *run)
 
 	if (verdict != VC_RIGHT || run->async.drained[run->vary.drain_qp] == run->vary.drain_seen)
 		return verdict;
-	return modify(run, IBV_QPS_RTS, 0);
+	verdict = check_drained(run);
+	return verdict == VC_RIGHT ? modify(run, IBV_QPS_RTS, 0) : verdict;
 }
 
 enum vc_verdict vc_vary_step(struct vc_run *run)
