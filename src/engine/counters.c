@@ -43,18 +43,39 @@ static int open_unnamed(const char *dir)
 	return fd;
 }
 
-static void give_name(int fd, const char *dir, uint32_t ifindex)
+/*
+ * The descriptor by the new name takes the old one's place: that one would be shown as a deleted
+ * file in /proc for ever, and those who look for counters by process find them by their name.
+ */
+static void adopt_name(int *fd, const char *path)
+{
+	int named = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	if (named < 0)
+		return;
+	if (flock(named, LOCK_SH | LOCK_NB) != 0) {
+		close(named);
+		return;
+	}
+	close(*fd);
+	*fd = named;
+}
+
+static void give_name(int *fd, const char *dir, uint32_t ifindex)
 {
 	static _Atomic unsigned int number;
 	char self[32];
 	char path[PATH_MAX];
 
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", *fd);
 	for (int i = 0; i < 100; i++) {
 		snprintf(path, sizeof(path), "%s/" NAME "-%u-%d.%u", dir, ifindex, getpid(),
 			 number++);
-		if (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ||
-		    errno != EEXIST)
+		if (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) {
+			adopt_name(fd, path);
+			return;
+		}
+		if (errno != EEXIST)
 			return;
 	}
 }
@@ -103,7 +124,7 @@ struct roce_shared_counters *roce_shared_counters_create(uint32_t ifindex, int *
 	counters->pid = (uint32_t)getpid();
 	counters->ifindex = ifindex;
 	if (is_shared)
-		give_name(fd, dir, ifindex);
+		give_name(&fd, dir, ifindex);
 	*out_fd = fd;
 	return counters;
 }

@@ -91,6 +91,23 @@ static void sum__not_of_another_device(void **state)
 	roce_shared_counters_destroy(a, fd);
 }
 
+/* `uroce counters PID` finds it in /proc/PID/fd. */
+static void create__has_a_name(void **state)
+{
+	char self[32];
+	char name[256] = "";
+	struct roce_shared_counters *c;
+	int fd;
+
+	(void)state;
+	c = create(test_index(), &fd);
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	assert_true(readlink(self, name, sizeof(name) - 1) > 0);
+	assert_non_null(strstr(name, "/uroce-counters-"));
+	assert_null(strstr(name, "deleted"));
+	roce_shared_counters_destroy(c, fd);
+}
+
 static void sum__of_a_killed_process(void **state)
 {
 	uint32_t ifindex = test_index();
@@ -142,6 +159,7 @@ int main(void)
 		cmocka_unit_test(sum__of_the_living_and_the_past),
 		cmocka_unit_test(sum__not_of_another_device),
 		cmocka_unit_test(sum__of_a_killed_process),
+		cmocka_unit_test(create__has_a_name),
 	};
 	char dir[ROCE_SHARED_DIR_MAX];
 

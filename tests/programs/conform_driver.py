@@ -55,7 +55,7 @@ class Engines:
         for name in os.listdir("/proc/self/fd"):
             path = f"/proc/self/fd/{name}"
             try:
-                if not os.readlink(path).startswith("/memfd:uroce-counters"):
+                if "uroce-counters" not in os.readlink(path):
                     continue
                 inode = os.stat(path).st_ino
             except OSError:  # the descriptor of the directory itself

@@ -24,6 +24,7 @@ import devinfo, pingpong, bandwidth, latency, atomic  # noqa: E402,E401,F401
 import data, many, capture, faults, refusals, fallback, rsockets  # noqa: E402,E401,F401
 import transports, options, conform, rdmacm  # noqa: E402,E401,F401
 import network, places  # noqa: E402,F401
+import surroundings, ucx, openmpi  # noqa: E402,E401,F401
 
 
 def arguments():
