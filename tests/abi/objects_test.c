@@ -564,6 +564,52 @@ static void reg_mr__case_041(void **state)
 
 /* ---- fork ---- */
 
+/* Every call on an object of the parent's is refused; the number of the first that is not. */
+static int call_everything(struct pair *p)
+{
+	struct ibv_context *context = p->lo.context;
+	struct ibv_qp_init_attr init = {.send_cq = p->lo.cq, .recv_cq = p->lo.cq};
+	struct ibv_srq_init_attr srq_init = {.attr = {.max_wr = 1}};
+	struct ibv_modify_cq_attr moderate = {.attr_mask = IBV_CQ_ATTR_MODERATE};
+	struct ibv_qp_rate_limit_attr rate = {.rate_limit = 1};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+	struct ibv_ah_attr ah_attr = {.is_global = 1, .port_num = 1};
+	struct ibv_recv_wr recv = {0};
+	struct ibv_recv_wr *bad;
+	struct ibv_async_event event;
+	struct ibv_cq *cq;
+	void *own;
+	const bool is_refused[] = {
+		ibv_create_cq(context, 1, NULL, NULL, 0) == NULL,
+		ibv_create_comp_channel(context) == NULL,
+		ibv_resize_cq(p->lo.cq, 200) != 0,
+		ibv_modify_cq(p->lo.cq, &moderate) != 0,
+		ibv_req_notify_cq(p->lo.cq, 0) != 0,
+		ibv_get_cq_event(p->lo.channel, &cq, &own) != 0,
+		ibv_get_async_event(context, &event) != 0,
+		ibv_reg_mr(p->lo.pd, p->lo.mem, 8, 0) == NULL,
+		ibv_alloc_null_mr(p->lo.pd) == NULL,
+		ibv_rereg_mr(p->lo.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) != 0,
+		ibv_alloc_mw(p->lo.pd, IBV_MW_TYPE_1) == NULL,
+		ibv_create_ah(p->lo.pd, &ah_attr) == NULL,
+		ibv_create_srq(p->lo.pd, &srq_init) == NULL,
+		ibv_create_qp(p->lo.pd, &init) == NULL,
+		ibv_modify_qp(p->a, &attr, IBV_QP_STATE) != 0,
+		ibv_modify_qp_rate_limit(p->a, &rate) != 0,
+		ibv_query_qp(p->a, &attr, IBV_QP_STATE, &init) != 0,
+		ibv_post_recv(p->a, &recv, &bad) != 0,
+		ibv_dereg_mr(p->lo.mr) != 0,
+		ibv_destroy_cq(p->lo.cq) != 0,
+		ibv_destroy_comp_channel(p->lo.channel) != 0,
+		ibv_dealloc_pd(p->lo.pd) != 0,
+	};
+
+	for (int i = 0; i < (int)(sizeof(is_refused) / sizeof(is_refused[0])); i++)
+		if (!is_refused[i])
+			return 100 + i;
+	return 0;
+}
+
 /* The parent's objects answer with an error in a child, which can open the device anew. */
 static int run_child(struct pair *p)
 {
@@ -579,6 +625,8 @@ static int run_child(struct pair *p)
 		return 2;
 	if (ibv_alloc_pd(p->lo.context) || ibv_destroy_qp(p->a) == 0)
 		return 3;
+	if (call_everything(p))
+		return call_everything(p);
 	if (ibv_close_device(p->lo.context) != 0)
 		return 4;
 	lo_open(&own);
