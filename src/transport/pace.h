@@ -40,15 +40,18 @@ static inline roce_ns_t roce_pace_next(const struct roce_pace *pace,
 	return pace->passed_at > burst_ns ? pace->passed_at - burst_ns : 0;
 }
 
+/* A packet leaves. What could have left before `since`, which is now or a little earlier, is
+ * forgone.
+ */
 static inline void roce_pace_on_send(struct roce_pace *pace, const struct roce_pace_config *cfg,
-				     uint32_t bytes, roce_ns_t now)
+				     uint32_t bytes, roce_ns_t since)
 {
 	uint64_t parts;
 
 	if (!cfg->kbit_per_s)
 		return;
-	if (pace->passed_at < now) {
-		pace->passed_at = now;
+	if (pace->passed_at < since) {
+		pace->passed_at = since;
 		pace->rest = 0;
 	}
 	parts = bytes * ROCE_PACE_BYTE_NS + pace->rest;

@@ -12,9 +12,12 @@
 #define IPV6_UDP_BYTES 48u
 #define ICRC_BYTES     4u
 
-/* The burst that a program leaves to us lasts as long as a wake-up of a sleeping thread may be
- * late: what was missed then is made up for. 200 us; in bytes by kbit/s: a fortieth. */
+/* A burst that a program leaves to us: 200 us, in bytes by kbit/s a fortieth. */
 #define BURST_SHARE 40u
+
+/* A busy machine wakes us late by this and less. What a queue with work could not send meanwhile
+ * follows at once, else the rate would be missed by far. */
+#define LATE_NS (10 * ROCE_NS_PER_MS)
 
 bool roce_qp_limit_rate(struct roce_qp *qp, uint32_t kbit_per_s, uint32_t burst_bytes)
 {
@@ -24,6 +27,7 @@ bool roce_qp_limit_rate(struct roce_qp *qp, uint32_t kbit_per_s, uint32_t burst_
 	    qp->cfg.type == ROCE_QP_XRC_TGT)
 		return ROCE_MARKED(pacing_not_sending, false);
 	qp->attr.rate_kbit_per_s = qp->rate.kbit_per_s = kbit_per_s;
+	qp->rate_late_ns = burst_bytes ? 0 : LATE_NS;
 	/* A packet may go while those before it are a burst ahead, so it is a part of the burst. */
 	if (!burst_bytes)
 		qp->rate.burst_bytes = kbit_per_s / BURST_SHARE;
@@ -38,6 +42,8 @@ bool roce_pacing_holds(struct roce_qp *qp, roce_ns_t now)
 	const struct roce_transport *t = qp->t;
 	roce_ns_t next = roce_pace_next(&qp->pace, &qp->rate);
 
+	if (next > now)
+		qp->is_rate_behind = true;
 	if (!roce_qp_is_reliable(qp)) {
 		roce_ns_t device = roce_pace_next(&t->pace, &t->cfg.pace);
 
@@ -61,12 +67,16 @@ static uint32_t ip_bytes(const struct roce_tx_pkt *pkt)
 void roce_pacing_on_send(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now)
 {
 	struct roce_transport *t = qp->t;
+	roce_ns_t since = now;
 
 	if (!roce_qp_is_reliable(qp))
 		roce_pace_on_send(&t->pace, &t->cfg.pace, pkt->payload.length, now);
 	if (!qp->rate.kbit_per_s)
 		return;
-	roce_pace_on_send(&qp->pace, &qp->rate, ip_bytes(pkt), now);
+	if (qp->is_rate_behind)
+		since = now > qp->rate_late_ns ? now - qp->rate_late_ns : 0;
+	roce_pace_on_send(&qp->pace, &qp->rate, ip_bytes(pkt), since);
+	qp->is_rate_behind = qp->sq.next != qp->sq.posted;
 	/* The next one waits, maybe for longer than the ACK timeout. */
 	if (roce_qp_is_reliable(qp) && roce_pace_next(&qp->pace, &qp->rate) > now) {
 		pkt->hdr.ack_req = true;

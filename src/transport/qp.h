@@ -198,6 +198,8 @@ struct roce_qp {
 	struct roce_recv_queue rq;
 	struct roce_pace_config rate; /* what the program limits its send queue to */
 	struct roce_pace pace;
+	roce_ns_t rate_late_ns; /* lateness that it may make up for */
+	bool is_rate_behind;	/* it had more to send when the last packet left, or was held */
 	struct roce_requester req;
 	struct roce_responder resp;
 };
@@ -211,7 +213,8 @@ enum roce_modify_result roce_qp_modify(struct roce_qp *qp, const struct roce_qp_
 				       uint32_t mask, roce_ns_t now, uint32_t *out_bad_mask);
 
 /* The send queue's packets, as IP carries them, leave at no more than the rate; 0: no limit.
- * `burst_bytes`: what may leave back to back, a packet at least; 0: what the device finds good.
+ * `burst_bytes`: what may leave back to back, a packet at least, whether the rate is reached so or
+ * not; 0: what it takes to reach it, though we are called late.
  * Answers to the peer's requests are not held back. A RESET ends it. False in states and for types
  * that do not send. */
 bool roce_qp_limit_rate(struct roce_qp *qp, uint32_t kbit_per_s, uint32_t burst_bytes);
