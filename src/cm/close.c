@@ -5,6 +5,10 @@
  * packets of this one may be under way. After it a passive ID is kept some time longer without that
  * claim, only to tell a REQ that was delayed from a new one; those make room for others.
  *
+ * A REQ that uses the queue pair of a live connection says that this one is over at the peer's. But
+ * anybody can send such a REQ in the peer's name, so the peer is asked first: the REP goes out once
+ * more, and who still has the connection answers with an RTU.
+ *
  * A DREQ is repeated until it is answered even when nobody owns the ID any more: else one lost
  * packet would leave the peer with a connection that nobody has.
  */
@@ -113,6 +117,27 @@ void roce_cm_close_stale(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t no
 	roce_cm_send_dreq(cm, id, now);
 }
 
+void roce_cm_suspect_stale(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now)
+{
+	if (id->info.state != ROCE_CM_STATE_ESTABLISHED || id->is_probing ||
+	    !roce_cm_has_said(id, ROCE_CM_REP))
+		return;
+	id->is_probing = true;
+	id->sends_left = ROCE_CM_PROBE_REPEATS;
+	roce_cm_send_again(cm, id);
+	roce_cm_arm(cm, id, now + ROCE_CM_PROBE_NS);
+}
+
+bool roce_cm_end_probe(struct roce_cm *cm, struct roce_cm_id *id)
+{
+	if (!id->is_probing || id->info.state != ROCE_CM_STATE_ESTABLISHED)
+		return false;
+	id->is_probing = false;
+	roce_cm_disarm(cm, id);
+	roce_list_remove(&id->tx_link);
+	return true;
+}
+
 /* Also for a connection that we do not know: else the peer would go on asking. */
 static void answer_unknown_dreq(const struct roce_cm_rx *rx)
 {
@@ -143,6 +168,7 @@ enum roce_cm_verdict roce_cm_on_dreq(const struct roce_cm_rx *rx)
 	case ROCE_CM_STATE_REP_SENT:
 	case ROCE_CM_STATE_MRA_REP_RCVD:
 	case ROCE_CM_STATE_ESTABLISHED:
+		id->is_probing = false;
 		roce_cm_disarm(rx->cm, id);
 		roce_list_remove(&id->tx_link);
 		id->dreq_tid = rx->m->tid;

@@ -29,7 +29,9 @@
 #define ROCE_CM_TIMEWAIT_NS_MAX (UINT64_C(4096) << 24) /* 69 s */
 /* How long a finished ID is known: longer than a peer waits that we have asked to wait. */
 #define ROCE_CM_HELD_NS		    (UINT64_C(100) * ROCE_NS_PER_S)
-#define ROCE_CM_REJ_REPEATS	    3u	/* of one that no message of the peer will bring again */
+#define ROCE_CM_REJ_REPEATS	    3u /* of one that no message of the peer will bring again */
+#define ROCE_CM_PROBE_REPEATS	    3u
+#define ROCE_CM_PROBE_NS	    ROCE_NS_PER_S
 #define ROCE_CM_MRA_SERVICE_TIMEOUT 24u /* 69 s, as rdma_cm asks for */
 #define ROCE_CM_HOP_LIMIT_DEFAULT   64u
 #define ROCE_CM_PKEY_DEFAULT	    0xffffu
@@ -62,6 +64,7 @@ struct roce_cm_id {
 	bool is_in_qpn_table;
 	bool is_disconnect_reported; /* TIMEWAIT_EXIT will follow */
 	bool is_mra_due;	     /* one MRA may answer each transmission */
+	bool is_probing;	     /* ESTABLISHED: the peer is asked whether it still is */
 	bool is_repeated;	     /* what is queued has gone out before */
 	uint8_t sends_left;
 	roce_ns_t repeat_ns;
@@ -233,8 +236,12 @@ bool roce_cm_has_said(const struct roce_cm_id *id, enum roce_cm_attr attr);
 void roce_cm_on_timewait_end(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now);
 
 void roce_cm_enter_timewait(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now);
-/* Another connection of the peer uses this one's QPN: it is over at the peer's. */
+/* The peer uses this one's QPN for another connection: this one is over at the peer's. */
 void roce_cm_close_stale(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now);
+/* Somebody says so in the peer's name: asks the peer, as far as it can be asked. */
+void roce_cm_suspect_stale(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now);
+/* False: there was no such question. */
+bool roce_cm_end_probe(struct roce_cm *cm, struct roce_cm_id *id);
 /* Nobody owns the ID: kept to recognise late duplicates, or freed. */
 void roce_cm_retire(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now);
 

@@ -40,28 +40,29 @@
 	X(RX_UNSUPPORTED, "cm_rx_alternate_path_refused")
 
 /* X(enumerator, name): events that are no verdict. */
-#define ROCE_CM_STATS(X)                       \
-	X(TX_REQ, "cm_tx_req")                 \
-	X(TX_MRA, "cm_tx_mra")                 \
-	X(TX_REJ, "cm_tx_rej")                 \
-	X(TX_REP, "cm_tx_rep")                 \
-	X(TX_RTU, "cm_tx_rtu")                 \
-	X(TX_DREQ, "cm_tx_dreq")               \
-	X(TX_DREP, "cm_tx_drep")               \
-	X(TX_SIDR_REQ, "cm_tx_sidr_req")       \
-	X(TX_SIDR_REP, "cm_tx_sidr_rep")       \
-	X(TX_APR, "cm_tx_apr")                 \
-	X(TX_REPEATED, "cm_tx_repeated")       \
-	X(TIMEOUTS, "cm_timeouts")             \
-	X(REPORTS, "cm_reports")               \
-	X(LISTENS, "cm_listens")               \
-	X(ESTABLISHED, "cm_established")       \
-	X(RESTORED, "cm_restored")             \
-	X(STALE_CLOSED, "cm_stale_closed")     \
-	X(REPLIES_FULL, "cm_replies_full")     \
-	X(TABLE_FULL, "cm_table_full")         \
-	X(HALF_OPEN_FULL, "cm_half_open_full") \
-	X(OWNER_FULL, "cm_owner_full")         \
+#define ROCE_CM_STATS(X)                           \
+	X(TX_REQ, "cm_tx_req")                     \
+	X(TX_MRA, "cm_tx_mra")                     \
+	X(TX_REJ, "cm_tx_rej")                     \
+	X(TX_REP, "cm_tx_rep")                     \
+	X(TX_RTU, "cm_tx_rtu")                     \
+	X(TX_DREQ, "cm_tx_dreq")                   \
+	X(TX_DREP, "cm_tx_drep")                   \
+	X(TX_SIDR_REQ, "cm_tx_sidr_req")           \
+	X(TX_SIDR_REP, "cm_tx_sidr_rep")           \
+	X(TX_APR, "cm_tx_apr")                     \
+	X(TX_REPEATED, "cm_tx_repeated")           \
+	X(TIMEOUTS, "cm_timeouts")                 \
+	X(REPORTS, "cm_reports")                   \
+	X(LISTENS, "cm_listens")                   \
+	X(ESTABLISHED, "cm_established")           \
+	X(RESTORED, "cm_restored")                 \
+	X(STALE_CLOSED, "cm_stale_closed")         \
+	X(STALE_DENIED, "cm_stale_denied_by_peer") \
+	X(REPLIES_FULL, "cm_replies_full")         \
+	X(TABLE_FULL, "cm_table_full")             \
+	X(HALF_OPEN_FULL, "cm_half_open_full")     \
+	X(OWNER_FULL, "cm_owner_full")             \
 	X(LISTENERS_FULL, "cm_listeners_full")
 
 enum roce_cm_verdict {

@@ -172,7 +172,7 @@ static enum roce_cm_verdict check_stale(struct request *r)
 	if (!old)
 		return ROCE_CM_RX_ACCEPTED;
 	roce_cm_refuse(r->rx, ROCE_CM_REJ_STALE, NULL, 0);
-	roce_cm_close_stale(r->rx->cm, old, r->rx->now);
+	roce_cm_suspect_stale(r->rx->cm, old, r->rx->now);
 	return ROCE_MARKED(passive_req_stale, ROCE_CM_RX_STALE);
 }
 
@@ -366,6 +366,11 @@ enum roce_cm_verdict roce_cm_on_rtu(const struct roce_cm_rx *rx)
 			roce_cm_send_again(rx->cm, id);
 		return ROCE_MARKED(passive_rtu_after_end, ROCE_CM_RX_DUPLICATE);
 	case ROCE_CM_STATE_ESTABLISHED:
+		if (roce_cm_end_probe(rx->cm, id)) {
+			roce_cm_count(rx->cm, ROCE_CM_STAT_STALE_DENIED);
+			return ROCE_MARKED(passive_rtu_to_probe, ROCE_CM_RX_ACCEPTED);
+		}
+		return ROCE_MARKED(passive_rtu_established, ROCE_CM_RX_DUPLICATE);
 	case ROCE_CM_STATE_DREQ_SENT:
 	case ROCE_CM_STATE_DREQ_RCVD:
 		return ROCE_MARKED(passive_rtu_again, ROCE_CM_RX_DUPLICATE);

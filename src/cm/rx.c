@@ -163,9 +163,19 @@ static enum roce_cm_verdict on_rej(const struct roce_cm_rx *rx)
 		roce_cm_set_state(rx->cm, id, ROCE_CM_STATE_IDLE);
 		roce_cm_leave_qpn(rx->cm, id);
 		return ROCE_CM_RX_ACCEPTED;
+	case ROCE_CM_STATE_ESTABLISHED:
+		if (roce_cm_end_probe(rx->cm, id)) {
+			/* The peer does not know the connection that we asked about. */
+			roce_cm_count(rx->cm, ROCE_CM_STAT_STALE_CLOSED);
+			end_by_rej(rx, id, true);
+			roce_cm_report(rx->cm, id, ROCE_CM_REPORT_DISCONNECTED, 0);
+			return ROCE_MARKED(rx_rej_to_probe, ROCE_CM_RX_ACCEPTED);
+		}
+		end_by_rej(rx, id, true);
+		roce_cm_report(rx->cm, id, ROCE_CM_REPORT_REJECTED, status);
+		return ROCE_CM_RX_ACCEPTED;
 	case ROCE_CM_STATE_REP_RCVD:
 	case ROCE_CM_STATE_MRA_REP_SENT:
-	case ROCE_CM_STATE_ESTABLISHED:
 		end_by_rej(rx, id, true);
 		roce_cm_report(rx->cm, id, ROCE_CM_REPORT_REJECTED, status);
 		return ROCE_CM_RX_ACCEPTED;

@@ -14,7 +14,8 @@
 static void give_up(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now)
 {
 	roce_cm_disarm(cm, id);
-	roce_cm_count(cm, ROCE_CM_STAT_TIMEOUTS);
+	if (id->info.state != ROCE_CM_STATE_ESTABLISHED)
+		roce_cm_count(cm, ROCE_CM_STAT_TIMEOUTS);
 	switch (id->info.state) {
 	case ROCE_CM_STATE_REQ_SENT:
 	case ROCE_CM_STATE_MRA_REQ_RCVD:
@@ -29,6 +30,9 @@ static void give_up(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now)
 		roce_cm_set_state(cm, id, ROCE_CM_STATE_IDLE);
 		roce_cm_report(cm, id, ROCE_CM_REPORT_UNREACHABLE, -ETIMEDOUT);
 		return;
+	case ROCE_CM_STATE_ESTABLISHED:
+		roce_cm_close_stale(cm, id, now); /* no answer to the probe */
+		return;
 	case ROCE_CM_STATE_DREQ_SENT:
 		roce_cm_enter_timewait(cm, id, now);
 		roce_cm_report(cm, id, ROCE_CM_REPORT_DISCONNECTED, -ETIMEDOUT);
@@ -38,7 +42,6 @@ static void give_up(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now)
 	case ROCE_CM_STATE_MRA_REP_SENT:
 	case ROCE_CM_STATE_REQ_RCVD:
 	case ROCE_CM_STATE_MRA_REQ_SENT:
-	case ROCE_CM_STATE_ESTABLISHED:
 	case ROCE_CM_STATE_DREQ_RCVD:
 	case ROCE_CM_STATE_TIMEWAIT:
 	case ROCE_CM_STATE_SIDR_REQ_RCVD:
@@ -62,7 +65,9 @@ static void on_id_deadline(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t 
 	}
 	id->sends_left--;
 	roce_cm_send_again(cm, id);
-	roce_cm_arm(cm, id, now + id->repeat_ns);
+	roce_cm_arm(cm, id,
+		    now + (id->info.state == ROCE_CM_STATE_ESTABLISHED ? ROCE_CM_PROBE_NS
+								       : id->repeat_ns));
 }
 
 roce_ns_t roce_cm_deadline(const struct roce_cm *cm)

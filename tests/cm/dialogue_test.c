@@ -807,8 +807,38 @@ static void sidr__answer_lost(void **state)
 
 /* ---- stale connections ---- */
 
-/* The peer was restarted: it uses the same queue pair for a new connection. */
+/* A REQ in the name of the active side for the queue pair that it is connected with. */
+static void give_stale_req(struct pair *p, struct host *from)
+{
+	struct roce_cm_packet packets[HOST_PACKETS_MAX];
+
+	host_connect(from, &p->b, A_QPN, p->now);
+	assert_int_equal(host_take(from, packets), 1);
+	assert_int_equal(host_give(&p->b, &packets[0], p->now), ROCE_CM_RX_STALE);
+	assert_int_equal(roce_cm_id_state(p->passive), ROCE_CM_STATE_ESTABLISHED);
+}
+
+/* The peer was restarted and does not know the old connection; ours says so. */
 static void stale__queue_pair_used_again(void **state)
+{
+	struct pair p;
+	struct host again;
+
+	(void)state;
+	establish(&p);
+	host_init(&again, 1, 77, NULL);
+	give_stale_req(&p, &again);
+	host_exchange(&again, &p.b, p.now);
+	host_expect(&again, 0, ROCE_CM_REPORT_REJECTED, ROCE_CM_REJ_STALE);
+	host_expect(&p.b, 2, ROCE_CM_REPORT_DISCONNECTED, 0);
+	assert_int_equal(host_counter(&p.b, ROCE_CM_STAT_STALE_CLOSED), 1);
+	assert_int_equal(roce_cm_id_state(p.passive), ROCE_CM_STATE_TIMEWAIT);
+	host_fini(&again);
+	pair_fini(&p);
+}
+
+/* Others are silent when they do not know a connection, but to a DREQ. */
+static void stale__peer_does_not_answer_the_probe(void **state)
 {
 	struct roce_cm_packet packets[HOST_PACKETS_MAX];
 	struct pair p;
@@ -817,14 +847,76 @@ static void stale__queue_pair_used_again(void **state)
 	(void)state;
 	establish(&p);
 	host_init(&again, 1, 77, NULL);
-	host_connect(&again, &p.b, A_QPN, p.now);
-	assert_int_equal(host_take(&again, packets), 1);
-	assert_int_equal(host_give(&p.b, &packets[0], p.now), ROCE_CM_RX_STALE);
+	give_stale_req(&p, &again);
+	for (unsigned i = 0; i < 4; i++) {
+		size_t n = host_take(&p.b, packets);
+
+		assert_int_equal(host_decode(&packets[n - 1]).attr, ROCE_CM_REP);
+		p.now = roce_cm_deadline(p.b.cm);
+		roce_cm_on_deadline(p.b.cm, p.now);
+	}
+	assert_int_equal(p.now, ROCE_NS_PER_S + 4 * ROCE_NS_PER_S);
+	assert_int_equal(roce_cm_id_state(p.passive), ROCE_CM_STATE_DREQ_SENT);
 	assert_int_equal(host_counter(&p.b, ROCE_CM_STAT_STALE_CLOSED), 1);
 	host_exchange(&again, &p.b, p.now);
-	host_expect(&again, 0, ROCE_CM_REPORT_REJECTED, ROCE_CM_REJ_STALE);
-	/* The restarted peer does not know the old connection, and says so. */
 	host_expect(&p.b, 2, ROCE_CM_REPORT_DISCONNECTED, 0);
+	host_fini(&again);
+	pair_fini(&p);
+}
+
+/* The REQ was forged: the peer still has the connection, and keeps it. */
+static void stale__peer_denies(void **state)
+{
+	struct roce_cm_packet packets[HOST_PACKETS_MAX];
+	struct pair p;
+	struct host forger;
+
+	(void)state;
+	establish(&p);
+	host_init(&forger, 1, 77, NULL);
+	for (unsigned i = 0; i < 5; i++) {
+		give_stale_req(&p, &forger);
+		exchange(&p);
+		assert_int_equal(host_counter(&p.b, ROCE_CM_STAT_STALE_DENIED), i + 1);
+		assert_int_equal(roce_cm_deadline(p.b.cm), ROCE_NEVER);
+	}
+	assert_int_equal(p.a.report_count, 1);
+	assert_int_equal(p.b.report_count, 2);
+	assert_int_equal(roce_cm_id_state(p.active), ROCE_CM_STATE_ESTABLISHED);
+	assert_int_equal(roce_cm_id_state(p.passive), ROCE_CM_STATE_ESTABLISHED);
+	/* Many at once are one question, and a close in the middle is just that. */
+	give_stale_req(&p, &forger);
+	give_stale_req(&p, &forger);
+	assert_int_equal(host_take(&p.b, packets), 3); /* two REJ, one REP */
+	assert_int_equal(roce_cm_disconnect(p.a.cm, p.active, p.now), 0);
+	exchange(&p);
+	host_expect(&p.b, 2, ROCE_CM_REPORT_DISCONNECTED, 0);
+	assert_int_equal(roce_cm_disconnect(p.b.cm, p.passive, p.now), 0);
+	exchange(&p);
+	run(&p, false);
+	host_expect(&p.a, 1, ROCE_CM_REPORT_DISCONNECTED, 0);
+	host_fini(&forger);
+	pair_fini(&p);
+}
+
+/* We asked the peer to connect; it cannot be asked whether it has forgotten. */
+static void stale__on_the_active_side(void **state)
+{
+	struct roce_cm_packet packets[HOST_PACKETS_MAX];
+	struct host again;
+	struct pair p;
+
+	(void)state;
+	establish(&p);
+	host_listen(&p.a, ROCE_CM_QP_RC, HOST_PORT);
+	host_init(&again, 2, 77, NULL);
+	host_connect(&again, &p.a, B_QPN, p.now);
+	assert_int_equal(host_take(&again, packets), 1);
+	assert_int_equal(host_give(&p.a, &packets[0], p.now), ROCE_CM_RX_STALE);
+	host_exchange(&again, &p.a, p.now);
+	host_expect(&again, 0, ROCE_CM_REPORT_REJECTED, ROCE_CM_REJ_STALE);
+	assert_int_equal(roce_cm_id_state(p.active), ROCE_CM_STATE_ESTABLISHED);
+	assert_int_equal(roce_cm_deadline(p.a.cm), ROCE_NEVER);
 	host_fini(&again);
 	pair_fini(&p);
 }
@@ -1014,6 +1106,9 @@ int main(void)
 		cmocka_unit_test(sidr__silence),
 		cmocka_unit_test(sidr__answer_lost),
 		cmocka_unit_test(stale__queue_pair_used_again),
+		cmocka_unit_test(stale__peer_does_not_answer_the_probe),
+		cmocka_unit_test(stale__peer_denies),
+		cmocka_unit_test(stale__on_the_active_side),
 		cmocka_unit_test(stale__queue_pair_in_timewait),
 		cmocka_unit_test(stale__in_the_rep),
 		cmocka_unit_test(restore__later_dreq_works),
