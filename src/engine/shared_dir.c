@@ -33,10 +33,12 @@
 #define SO_NETNS_COOKIE 71
 #endif
 
-#define NAMES_MAX	 8
-#define IDLE_SECONDS_MAX 86400
-#define DEPTH_MAX	 12
-#define STAMP		 "used"
+#define NAMES_MAX	      8
+#define IDLE_SECONDS_MAX      86400
+#define TREE_IDLE_SECONDS_MAX 600
+#define DEPTH_MAX	      12
+#define STAMP		      "used"
+#define TREE		      ROCE_SHARED_DIR_TREE
 
 static uint64_t namespace_number(void)
 {
@@ -151,22 +153,42 @@ static bool is_in_use(const char *path)
 	return is_used;
 }
 
-/* Directories of namespaces that nobody used for a day. */
+/* What can be made again at once, which is the larger part. */
+static void remove_trees(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	char child[PATH_MAX];
+
+	while (dir && (entry = readdir(dir))) {
+		int n = snprintf(child, sizeof(child), "%s/%s", path, entry->d_name);
+
+		if (strncmp(entry->d_name, TREE, strlen(TREE)) == 0 && n < (int)sizeof(child))
+			remove_tree(child, 0);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Directories that nobody used for long: their trees, and later all of it. */
 static void remove_old(const char *base)
 {
 	DIR *dir = opendir(base);
 	struct dirent *entry;
 	char path[PATH_MAX];
 	struct stat st;
+	time_t idle;
 
 	while (dir && (entry = readdir(dir))) {
 		snprintf(path, sizeof(path), "%s/%s/" STAMP, base, entry->d_name);
-		if (entry->d_name[0] == '.' || stat(path, &st) != 0 ||
-		    st.st_mtime > time(NULL) - IDLE_SECONDS_MAX)
+		if (entry->d_name[0] == '.' || stat(path, &st) != 0)
 			continue;
+		idle = time(NULL) - st.st_mtime;
 		*strrchr(path, '/') = '\0';
-		if (!is_in_use(path))
-			roce_shared_dir_remove(path);
+		if (idle > IDLE_SECONDS_MAX && !is_in_use(path))
+			remove_tree(path, 0);
+		else if (idle > TREE_IDLE_SECONDS_MAX)
+			remove_trees(path);
 	}
 	if (dir)
 		closedir(dir);

@@ -245,7 +245,8 @@ static const char *make_path(void)
 
 	if (roce_shared_dir_get(dir) != 0)
 		return NULL;
-	snprintf(root, sizeof(root), "%s/tree-%08x", dir, (unsigned int)hash_names());
+	snprintf(root, sizeof(root), "%s/" ROCE_SHARED_DIR_TREE "%08x", dir,
+		 (unsigned int)hash_names());
 	snprintf(sysfs, sizeof(sysfs), "%s/sys", root);
 	if (bring_up_to_date(root) != 0 && access(sysfs, F_OK) != 0)
 		return NULL; /* an old one is better than none */

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The shared directory: one for a namespace, ours alone, and what was left there goes in time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/shared_dir.h"
+
+#define SKIP 77
+
+static char own[ROCE_SHARED_DIR_MAX];
+static char base[ROCE_SHARED_DIR_MAX];
+
+static void get__same_again_and_ours(void **state)
+{
+	char again[ROCE_SHARED_DIR_MAX];
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(roce_shared_dir_get(again), 0);
+	assert_string_equal(again, own);
+	assert_int_equal(stat(own, &st), 0);
+	assert_int_equal(st.st_uid, geteuid());
+	assert_int_equal(st.st_mode & 07777, 0700);
+	assert_int_equal(stat(base, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+}
+
+/* In a child: another namespace has another directory. 77: it may not make one. */
+static int try_other_namespace(void)
+{
+	char other[ROCE_SHARED_DIR_MAX];
+
+	if (unshare(CLONE_NEWNET) != 0)
+		return SKIP;
+	if (roce_shared_dir_get(other) != 0 || strcmp(other, own) == 0)
+		return 1;
+	roce_shared_dir_remove(other);
+	return access(other, F_OK) == 0;
+}
+
+static int in_child(int (*function)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(function());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void get__another_for_another_namespace(void **state)
+{
+	int status = in_child(try_other_namespace);
+
+	(void)state;
+	if (status == SKIP)
+		skip();
+	assert_int_equal(status, 0);
+}
+
+/* A directory of a namespace that was used `idle` seconds ago. */
+static void make_old(char out[PATH_MAX], const char *name, time_t idle)
+{
+	struct timespec times[2] = {{.tv_sec = time(NULL) - idle}, {.tv_sec = time(NULL) - idle}};
+	char path[PATH_MAX + 32];
+	int fd;
+
+	snprintf(out, PATH_MAX, "%s/%s", base, name);
+	assert_int_equal(mkdir(out, 0700), 0);
+	snprintf(path, sizeof(path), "%s/" ROCE_SHARED_DIR_TREE "x", out);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/counted", out);
+	fd = open(path, O_CREAT | O_RDWR, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	snprintf(path, sizeof(path), "%s/used", out);
+	fd = open(path, O_CREAT | O_RDWR, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(futimens(fd, times), 0);
+	close(fd);
+}
+
+static bool has(const char *dir, const char *name)
+{
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return access(path, F_OK) == 0;
+}
+
+static void remove_old__by_age_and_use(void **state)
+{
+	char fresh[PATH_MAX];
+	char hours[PATH_MAX];
+	char days[PATH_MAX];
+	char days_in_use[PATH_MAX];
+	char path[PATH_MAX + 32];
+	int fd;
+	int status;
+
+	(void)state;
+	make_old(fresh, "test-fresh", 60);
+	make_old(hours, "test-hours", 2 * 3600);
+	make_old(days, "test-days", 2 * 86400);
+	make_old(days_in_use, "test-days-in-use", 2 * 86400);
+	snprintf(path, sizeof(path), "%s/counted", days_in_use);
+	fd = open(path, O_RDONLY);
+	assert_int_equal(flock(fd, LOCK_SH), 0);
+	status = in_child(try_other_namespace); /* who makes one looks at the others */
+	if (status == 0) {
+		assert_true(has(fresh, "tree-x") && has(fresh, "counted"));
+		assert_true(!has(hours, "tree-x") && has(hours, "counted"));
+		assert_int_not_equal(access(days, F_OK), 0);
+		assert_true(!has(days_in_use, "tree-x") && has(days_in_use, "counted"));
+	}
+	close(fd);
+	roce_shared_dir_remove(fresh);
+	roce_shared_dir_remove(hours);
+	roce_shared_dir_remove(days);
+	roce_shared_dir_remove(days_in_use);
+	if (status == SKIP)
+		skip();
+	assert_int_equal(status, 0);
+}
+
+static void remove__does_not_follow_links(void **state)
+{
+	char outside[] = "/tmp/uroce-shared-XXXXXX";
+	char inside[PATH_MAX];
+	char path[PATH_MAX];
+
+	(void)state;
+	assert_non_null(mkdtemp(outside));
+	snprintf(path, sizeof(path), "%s/kept", outside);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(inside, sizeof(inside), "%s/test-links", base);
+	assert_int_equal(mkdir(inside, 0700), 0);
+	snprintf(path, sizeof(path), "%s/test-links/out", base);
+	assert_int_equal(symlink(outside, path), 0);
+	roce_shared_dir_remove(inside);
+	assert_int_not_equal(access(inside, F_OK), 0);
+	assert_true(has(outside, "kept"));
+	roce_shared_dir_remove(outside);
+}
+
+/* Takes the usual name before a user of his own number: only root can be the stranger. */
+static int try_taken_name(void)
+{
+	const uid_t user = 64123;
+	char name[64];
+	char got[ROCE_SHARED_DIR_MAX];
+	int wrong;
+
+	if (geteuid() != 0 || strncmp(base, "/dev/shm/", 9) != 0)
+		return SKIP;
+	snprintf(name, sizeof(name), "/dev/shm/uroce-%u", user);
+	if (mkdir(name, 0777) != 0 || chmod(name, 0777) != 0)
+		return SKIP;
+	if (seteuid(user) != 0) {
+		rmdir(name);
+		return SKIP;
+	}
+	wrong = roce_shared_dir_get(got) != 0 || strncmp(got, name, strlen(name)) != 0 ||
+		got[strlen(name)] != '.';
+	if (!wrong) {
+		*strrchr(got, '/') = '\0';
+		roce_shared_dir_remove(got);
+	}
+	if (seteuid(0) != 0)
+		return 1;
+	rmdir(name);
+	return wrong;
+}
+
+static void get__passes_over_a_stranger(void **state)
+{
+	int status = in_child(try_taken_name);
+
+	(void)state;
+	if (status == SKIP)
+		skip();
+	assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(get__same_again_and_ours),
+		cmocka_unit_test(get__another_for_another_namespace),
+		cmocka_unit_test(remove_old__by_age_and_use),
+		cmocka_unit_test(remove__does_not_follow_links),
+		cmocka_unit_test(get__passes_over_a_stranger),
+	};
+
+	if (roce_shared_dir_get(own) != 0) {
+		puts("no directory in memory here");
+		return SKIP;
+	}
+	memcpy(base, own, sizeof(base));
+	*strrchr(base, '/') = '\0';
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
