@@ -5,7 +5,8 @@
  * exits at once and is reaped with __WCLONE, which the application's own wait calls do not look at;
  * the inner one is then no child of ours any more. Between clone and exec only system calls are
  * made, with all signals blocked: a handler of the application must not run in a child that shares
- * its memory. The rest of a daemon's manners (session, directory, descriptors, signals) are
+ * its memory. Nor must a preloaded library's dup2(), which would take the program's descriptors for
+ * its own: those calls go to the kernel by number. The rest of a daemon's manners (session, directory, descriptors, signals) are
  * uroced's own, after the exec.
  */
 #include "control/spawn.h"
@@ -22,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,8 +101,8 @@ static int run_inner(void *arg)
 	struct start *s = arg;
 
 	if (s->report_fd == REPORT_FD) {
-		fcntl(REPORT_FD, F_SETFD, 0);
-	} else if (dup2(s->report_fd, REPORT_FD) < 0) {
+		syscall(SYS_fcntl, REPORT_FD, F_SETFD, 0);
+	} else if (syscall(SYS_dup3, s->report_fd, REPORT_FD, 0) < 0) {
 		s->error = errno;
 		return 1;
 	}

@@ -92,6 +92,8 @@ static int set_on_socket(struct roce_rs *rs, int name, const void *value, int nu
 	case SO_OOBINLINE:
 		set_bit(rs, ROCE_RS_OPTION_OOBINLINE, number);
 		return 0;
+	case SO_REUSEPORT: /* one listener has a port, whatever it says */
+		return 0;
 	default:
 		return -ENOTSUP;
 	}
@@ -296,6 +298,33 @@ static int get_on_rdma(struct roce_rs *rs, int name, int *out)
 	}
 }
 
+/* As much of it as an rsocket has: nothing is ever sent again at this level. */
+static int get_tcp_info(const struct roce_rs *rs, void *value, socklen_t *length)
+{
+	struct tcp_info info = {
+		.tcpi_state = rs->state == ROCE_RS_CONNECTED ? TCP_ESTABLISHED : TCP_CLOSE,
+		.tcpi_snd_mss = (uint32_t)path_mtu_bytes(rs),
+		.tcpi_rcv_mss = (uint32_t)path_mtu_bytes(rs),
+		.tcpi_snd_cwnd = rs->sizes.send_wqes,
+	};
+
+	if (*length > sizeof(info))
+		*length = sizeof(info);
+	memcpy(value, &info, *length);
+	return 0;
+}
+
+/* A name where programs expect one of a TCP algorithm. */
+static int get_congestion(void *value, socklen_t *length)
+{
+	static const char name[] = "rdma";
+
+	if (*length > sizeof(name))
+		*length = sizeof(name);
+	memcpy(value, name, *length);
+	return 0;
+}
+
 static int get_linger(const struct roce_rs *rs, void *value, socklen_t *length)
 {
 	if (*length < sizeof(rs->linger))
@@ -320,6 +349,18 @@ static int get_number(struct roce_rs *rs, int level, int name, int *out)
 	return -ENOTSUP;
 }
 
+/* Those that are no number. -ENOPROTOOPT: it is one. */
+static int get_struct(struct roce_rs *rs, int level, int name, void *value, socklen_t *length)
+{
+	if (level == SOL_SOCKET && name == SO_LINGER)
+		return get_linger(rs, value, length);
+	if (level == IPPROTO_TCP && name == TCP_INFO)
+		return get_tcp_info(rs, value, length);
+	if (level == IPPROTO_TCP && name == TCP_CONGESTION)
+		return get_congestion(value, length);
+	return -ENOPROTOOPT;
+}
+
 int rgetsockopt(int socket, int level, int optname, void *optval, socklen_t *optlen)
 {
 	struct roce_rs *rs = roce_rs_find(socket);
@@ -327,20 +368,21 @@ int rgetsockopt(int socket, int level, int optname, void *optval, socklen_t *opt
 
 	if (!rs)
 		return -1;
-	if (!optval || !optlen || *optlen < sizeof(number))
+	if (!optval || !optlen)
 		return (int)roce_rs_result(-EINVAL);
 	pthread_mutex_lock(&rs->lock);
-	if (level == SOL_SOCKET && optname == SO_LINGER)
-		error = get_linger(rs, optval, optlen);
-	else
-		error = get_number(rs, level, optname, &number);
+	error = get_struct(rs, level, optname, optval, optlen);
+	if (error == -ENOPROTOOPT) {
+		error = *optlen < sizeof(number) ? -EINVAL
+						 : get_number(rs, level, optname, &number);
+		if (!error) {
+			memcpy(optval, &number, sizeof(number));
+			*optlen = sizeof(number);
+		}
+	}
 	pthread_mutex_unlock(&rs->lock);
 	if (rs->datagram && error == -ENOTSUP && level != SOL_RDMA)
 		return getsockopt(rs->fd, level, optname, optval, optlen);
-	if (!error && !(level == SOL_SOCKET && optname == SO_LINGER)) {
-		memcpy(optval, &number, sizeof(number));
-		*optlen = sizeof(number);
-	}
 	return (int)roce_rs_result(error);
 }
 
