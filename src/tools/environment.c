@@ -43,18 +43,35 @@ static int put_first(const char *variable, const char *item)
 	return rc;
 }
 
-int roce_environment_set(const struct roce_place *place, bool preload)
+static int preload_library(const struct roce_place *place, const char *name)
 {
 	char library[PATH_MAX + 32];
+
+	snprintf(library, sizeof(library), "%s/%s", place->library_dir, name);
+	return put_first("LD_PRELOAD", library);
+}
+
+static bool has_library(const struct roce_place *place, const char *name)
+{
+	char library[PATH_MAX + 32];
+
+	snprintf(library, sizeof(library), "%s/%s", place->library_dir, name);
+	return access(library, R_OK) == 0;
+}
+
+int roce_environment_set(const struct roce_place *place,
+			 const struct roce_environment_extras *extras)
+{
 	int rc = put_first("LD_LIBRARY_PATH", place->library_dir);
 
-	snprintf(library, sizeof(library), "%s/liburoce-preload.so", place->library_dir);
-	if (!rc && access(library, R_OK) == 0)
-		rc = put_first("LD_PRELOAD", library);
-	if (!rc && preload) {
-		snprintf(library, sizeof(library), "%s/libibverbs.so.1", place->library_dir);
-		rc = put_first("LD_PRELOAD", library);
-	}
+	if (extras->sockets && !has_library(place, "librspreload.so"))
+		return -ENOENT;
+	if (!rc && has_library(place, "liburoce-preload.so"))
+		rc = preload_library(place, "liburoce-preload.so");
+	if (!rc && extras->preload_verbs)
+		rc = preload_library(place, "libibverbs.so.1");
+	if (!rc && extras->sockets)
+		rc = preload_library(place, "librspreload.so");
 	if (!rc)
 		rc = setenv("UROCE_UROCED", place->daemon, 1) ? -ENOMEM : 0;
 	return rc;

@@ -10,7 +10,14 @@
 
 #include <stdbool.h>
 
-/* Puts them into this process's environment, before what is there. 0 or -ENOMEM. */
-int roce_environment_set(const struct roce_place *place, bool preload);
+struct roce_environment_extras {
+	bool preload_verbs; /* the program's RPATH would find another libibverbs.so.1 */
+	bool sockets;	    /* its TCP and UDP sockets become rsockets */
+};
+
+/* Puts them into this process's environment, before what is there. 0, -ENOMEM, or -ENOENT: this
+ * installation has no librspreload.so. */
+int roce_environment_set(const struct roce_place *place,
+			 const struct roce_environment_extras *extras);
 
 #endif

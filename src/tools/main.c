@@ -21,7 +21,8 @@ static int cmd_version(int argc, char **argv);
 static int cmd_help(int argc, char **argv);
 
 static const struct command commands[] = {
-	{"run", "[--] CMD [ARG...]", "run a program on the RDMA devices of uroce", roce_cmd_run,
+	{"run", "[--sockets] [--] CMD [ARG...]", "run a program on the RDMA devices of uroce",
+	 roce_cmd_run,
 	 "Runs CMD with the libraries of uroce in place of the system's, by LD_LIBRARY_PATH;\n"
 	 "all that CMD starts inherits it. Where that cannot work (a static or set-user-ID\n"
 	 "program, one for another machine) it says why and does not run it.\n"
@@ -29,6 +30,11 @@ static const struct command commands[] = {
 	 "  uroce run ibv_devinfo\n"
 	 "  uroce run ib_write_bw                 (server)\n"
 	 "  uroce run ib_write_bw 10.0.0.1        (client)\n"
+	 "\n"
+	 "--sockets makes rsockets of the TCP and UDP sockets of CMD, which then talks over RDMA\n"
+	 "to programs that do the same; a connection that cannot be made so is made over TCP.\n"
+	 "  uroce run --sockets iperf3 -s         and, elsewhere\n"
+	 "  uroce run --sockets iperf3 -c 10.0.0.1\n"
 	 "\n"
 	 "Exit status: that of CMD; 126 it cannot be run, 127 there is no such program.\n"},
 	{"env", "[--shell sh|fish|docker]", "print the same for a shell or a Dockerfile",

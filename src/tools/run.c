@@ -191,13 +191,17 @@ static int judge(const char *path, unsigned int depth, bool *out_preload)
 
 int roce_cmd_run(int argc, char **argv)
 {
+	struct roce_environment_extras extras = {0};
 	struct roce_place place;
-	bool preload = false;
 	char path[PATH_MAX];
 	char err[256];
 	int first = 1;
 	int rc;
 
+	if (first < argc && strcmp(argv[first], "--sockets") == 0) {
+		extras.sockets = true;
+		first++;
+	}
 	if (first < argc && strcmp(argv[first], "--") == 0)
 		first++;
 	else if (first < argc && argv[first][0] == '-')
@@ -220,11 +224,14 @@ int roce_cmd_run(int argc, char **argv)
 			rc == -ENOENT ? "no such program" : strerror(-rc));
 		return rc == -ENOENT ? ROCE_EXIT_NOT_FOUND : ROCE_EXIT_CANNOT_RUN;
 	}
-	rc = judge(path, 0, &preload);
+	rc = judge(path, 0, &extras.preload_verbs);
 	if (rc)
 		return rc;
-	if (roce_environment_set(&place, preload)) {
-		fprintf(stderr, "uroce run: out of memory\n");
+	rc = roce_environment_set(&place, &extras);
+	if (rc) {
+		fprintf(stderr, "uroce run: %s\n",
+			rc == -ENOENT ? "no librspreload.so beside the other libraries"
+				      : "out of memory");
 		return ROCE_EXIT_FAILED;
 	}
 	execv(path, argv + first);

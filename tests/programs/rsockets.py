@@ -135,3 +135,81 @@ def copy_file(ctx, size):
         if hash_of(target) != wanted:
             raise Failed(f"the copy differs\n{outcome.text()}")
     return f"{size >> 20} MiB"
+
+
+def start_sockets(ns, argv, stdin=None):
+    """A program of TCP sockets; `stdin`: a file's path."""
+    command = [pair.UROCE, "run", "--sockets", *argv]
+    if stdin:
+        command = ["sh", "-c", 'exec "$@" <' + stdin, "sh", *command]
+    return pair.start(ns, command, on_uroce=False)
+
+
+def run_sockets(ctx, server_argv, client_argv, stdin=None, timeout=60):
+    """Both on rsockets; (server, client), the server still alive if it does not end by itself."""
+    server = start_sockets(ctx.topology.a, server_argv)
+    for _ in range(40):
+        client = start_sockets(ctx.topology.b, client_argv, stdin)
+        client.wait(timeout)
+        if client.status == 0 or server.poll() is not None:
+            break
+        time.sleep(0.1)
+    outcome = pair.Outcome(server, client)
+    if client.status != 0:
+        raise Failed(outcome.text())
+    return outcome
+
+
+def listen_tcp(ns):
+    """How many TCP sockets listen there: none, when the servers are on rsockets."""
+    return ns.run("sh", "-c", "cat /proc/net/tcp /proc/net/tcp6").count(" 0A ")
+
+
+for _name, _where in PLACES[:2]:
+    @row(f"rsockets/{_name}/preload-nc", _where)
+    def preload_nc(ctx):
+        with tempfile.TemporaryDirectory(prefix="uroce-nc-") as folder:
+            source = os.path.join(folder, "source")
+            wanted = write_random(source, ctx.pick(3, 64) * 1000003)
+            target = os.path.join(folder, "target")
+            port = pair.next_port()
+            outcome = run_sockets(ctx, ["sh", "-c", f'nc -l -s {ctx.topology.ipv4} -p {port} >{target}'],
+                                  ["nc", "-N", ctx.topology.ipv4, port], stdin=source)
+            outcome.server.wait(10)
+            if hash_of(target) != wanted:
+                raise Failed(f"the copy differs\n{outcome.text()}")
+
+    @row(f"rsockets/{_name}/preload-iperf3", _where)
+    def preload_iperf3(ctx):
+        port = pair.next_port()
+        outcome = run_sockets(ctx, ["iperf3", "-s", "-1", "-p", port, "-B", ctx.topology.ipv4],
+                              ["iperf3", "-p", port, "-c", ctx.topology.ipv4, "-n", "64M"])
+        outcome.server.wait(15)
+        pair.expect_success(outcome)
+        if not re.search(r"64\.0 MBytes .* receiver", outcome.client.output()):
+            raise Failed(outcome.text())
+
+    @row(f"rsockets/{_name}/preload-openssl", _where)
+    def preload_openssl(ctx):
+        """TLS over RDMA: a page of s_server -WWW, byte for byte; no TCP socket listens."""
+        with tempfile.TemporaryDirectory(prefix="uroce-tls-") as folder:
+            key, page = os.path.join(folder, "key.pem"), os.path.join(folder, "page.txt")
+            ctx.topology.a.run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
+                               key, "-out", key + ".cert", "-days", "2", "-subj", "/CN=localhost")
+            with open(page, "w", encoding="ascii") as f:
+                f.writelines(f"line {i} of the page\n" for i in range(20000))
+            request = os.path.join(folder, "request")
+            with open(request, "w", encoding="ascii") as f:
+                f.write("GET /page.txt HTTP/1.0\r\n\r\n")
+            where = f"{ctx.topology.ipv4}:{pair.next_port()}"
+            outcome = run_sockets(
+                ctx, ["sh", "-c", f"cd {folder} && exec openssl s_server -accept {where} -WWW "
+                      f"-cert {key}.cert -key {key}"],
+                ["openssl", "s_client", "-connect", where, "-quiet", "-ign_eof"], stdin=request)
+            listening = listen_tcp(ctx.topology.a)
+            outcome.server.end()
+            if listening:
+                raise Failed(f"{listening} TCP sockets listen\n{outcome.text()}")
+            with open(page, encoding="ascii") as f:
+                if f.read() not in outcome.client.output():
+                    raise Failed(f"the page differs\n{outcome.text()}")
