@@ -6,8 +6,8 @@
  * the inner one is then no child of ours any more. Between clone and exec only system calls are
  * made, with all signals blocked: a handler of the application must not run in a child that shares
  * its memory. Nor must a preloaded library's dup2(), which would take the program's descriptors for
- * its own: those calls go to the kernel by number. The rest of a daemon's manners (session, directory, descriptors, signals) are
- * uroced's own, after the exec.
+ * its own: those calls go to the kernel by number. The rest of a daemon's manners (session,
+ * directory, descriptors, signals) are uroced's own, after the exec.
  */
 #include "control/spawn.h"
 
