@@ -34,7 +34,7 @@ CHILD = 0x80000000
 (CONNECT_REQUEST, CONNECT_RESPONSE, _, UNREACHABLE, REJECTED, ESTABLISHED,
  DISCONNECTED) = range(4, 11)
 TIMEWAIT_EXIT = 15
-EACCES, EINVAL, EADDRINUSE, EADDRNOTAVAIL, EISCONN, ESTALE = 13, 22, 98, 99, 106, 116
+EACCES, EINVAL, EADDRINUSE, EADDRNOTAVAIL, EISCONN, ESTALE, ENOMEM = 13, 22, 98, 99, 106, 116, 12
 A, B, C = "10.9.0.1", "10.9.0.2", "10.9.0.3"
 
 build = ""
@@ -622,12 +622,28 @@ def test_ports():
     b.close()
 
 
-def can_bind(program):
+def can_bind(program, port=7003):
     try:
-        program.bind("", 7003, family=4)
+        program.bind("", port, family=4)
         return True
     except Refused:
         return False
+
+
+def test_limit_of_one_program():
+    a, b = Program(), Program()
+    made = 0
+    try:
+        for port in range(1024, 65536):
+            a.bind(A, port)
+            made += 1
+    except Refused as e:
+        check(e.errno == ENOMEM, "errno %d" % e.errno)
+    check(made == 32768, "%d ids" % made)
+    b.bind(B, 1024)  # others are not affected
+    a.close()
+    eventually(lambda: can_bind(b, 1025), "all that it had is free again")
+    b.close()
 
 
 def test_backlog():
