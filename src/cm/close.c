@@ -171,7 +171,7 @@ enum roce_cm_verdict roce_cm_on_dreq(const struct roce_cm_rx *rx)
 		id->is_probing = false;
 		roce_cm_disarm(rx->cm, id);
 		roce_list_remove(&id->tx_link);
-		id->dreq_tid = rx->m->tid;
+		id->info.dreq_tid = rx->m->tid;
 		roce_cm_set_state(rx->cm, id, ROCE_CM_STATE_DREQ_RCVD);
 		roce_cm_report(rx->cm, id, ROCE_CM_REPORT_DISCONNECTED, 0);
 		return ROCE_CM_RX_ACCEPTED;
@@ -179,7 +179,7 @@ enum roce_cm_verdict roce_cm_on_dreq(const struct roce_cm_rx *rx)
 		/* Both want to: ours needs no answer any more. */
 		roce_cm_disarm(rx->cm, id);
 		roce_list_remove(&id->tx_link);
-		id->dreq_tid = rx->m->tid;
+		id->info.dreq_tid = rx->m->tid;
 		roce_cm_send_drep(rx->cm, id);
 		roce_cm_enter_timewait(rx->cm, id, rx->now);
 		roce_cm_report(rx->cm, id, ROCE_CM_REPORT_DISCONNECTED, 0);
@@ -217,7 +217,7 @@ enum roce_cm_verdict roce_cm_on_drep(const struct roce_cm_rx *rx)
 		return ROCE_MARKED(close_drep_again, ROCE_CM_RX_DUPLICATE);
 	if (id->info.state != ROCE_CM_STATE_DREQ_SENT)
 		return ROCE_MARKED(close_drep_state, ROCE_CM_RX_WRONG_STATE);
-	if (rx->m->tid != id->dreq_tid)
+	if (rx->m->tid != id->info.dreq_tid)
 		return ROCE_MARKED(close_drep_wrong_tid, ROCE_CM_RX_WRONG_TID);
 	roce_list_remove(&id->tx_link);
 	roce_cm_enter_timewait(rx->cm, id, rx->now);
@@ -321,12 +321,18 @@ void roce_cm_destroy(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now)
 
 /* ---- after a restart ---- */
 
+bool roce_cm_can_restore(enum roce_cm_state state)
+{
+	return state == ROCE_CM_STATE_ESTABLISHED || state == ROCE_CM_STATE_DREQ_SENT ||
+	       state == ROCE_CM_STATE_DREQ_RCVD;
+}
+
 int roce_cm_restore(struct roce_cm *cm, struct roce_cm_owner *owner, void *user,
-		    const struct roce_cm_info *info, struct roce_cm_id **out_id)
+		    const struct roce_cm_info *info, roce_ns_t now, struct roce_cm_id **out_id)
 {
 	struct roce_cm_id *id;
 
-	if (info->state != ROCE_CM_STATE_ESTABLISHED || info->qp_type == ROCE_CM_QP_UD ||
+	if (!roce_cm_can_restore(info->state) || info->qp_type == ROCE_CM_QP_UD ||
 	    !info->local_id || !info->remote_id || !info->local_guid)
 		return -EINVAL;
 	if (roce_cm_lookup_local(cm, info->local_id) || roce_cm_lookup_peer(cm, info, false) ||
@@ -345,6 +351,12 @@ int roce_cm_restore(struct roce_cm *cm, struct roce_cm_owner *owner, void *user,
 	roce_cm_enter_qpn(cm, id);
 	roce_cm_id_join(id, owner, user);
 	roce_cm_count(cm, ROCE_CM_STAT_RESTORED);
+	if (info->state == ROCE_CM_STATE_DREQ_SENT) {
+		id->info.state = ROCE_CM_STATE_ESTABLISHED;
+		roce_cm_send_dreq(cm, id, now);
+	}
+	/* The report was made before; so TIMEWAIT_EXIT is due. */
+	id->is_disconnect_reported = info->state == ROCE_CM_STATE_DREQ_RCVD;
 	*out_id = id;
 	return 0;
 }

@@ -236,7 +236,8 @@ struct roce_cm_info {
 	bool is_active;
 	uint32_t local_id; /* unique in this CM: a handle for messages */
 	uint32_t remote_id;
-	uint64_t tid; /* of the REQ */
+	uint64_t tid;	   /* of the REQ */
+	uint64_t dreq_tid; /* of the DREQ sent or received */
 	roce_qpn_t local_qpn;
 	roce_qpn_t remote_qpn;
 	uint64_t local_guid;
@@ -342,10 +343,12 @@ void roce_cm_destroy(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now);
 /* As roce_cm_destroy(), but nobody is told anything: somebody else will take the connection up. */
 void roce_cm_forget(struct roce_cm *cm, struct roce_cm_id *id);
 
-/* An established connection of before a restart: `info` as roce_cm_id_info() gave it. -EEXIST when
- * one of the numbers is taken. */
+bool roce_cm_can_restore(enum roce_cm_state state);
+
+/* A connection of before a restart: `info` as roce_cm_id_info() gave it in ESTABLISHED, DREQ_SENT
+ * (then a DREQ goes out anew) or DREQ_RCVD. -EEXIST when one of the numbers is taken. */
 int roce_cm_restore(struct roce_cm *cm, struct roce_cm_owner *owner, void *user,
-		    const struct roce_cm_info *info, struct roce_cm_id **out_id)
+		    const struct roce_cm_info *info, roce_ns_t now, struct roce_cm_id **out_id)
 	__attribute__((warn_unused_result));
 
 /* ---- listeners ---- */

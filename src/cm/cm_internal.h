@@ -68,7 +68,6 @@ struct roce_cm_id {
 	bool is_repeated;	     /* what is queued has gone out before */
 	uint8_t sends_left;
 	roce_ns_t repeat_ns;
-	uint64_t dreq_tid; /* of the DREQ sent or received */
 	uint8_t report_count;
 	struct {
 		enum roce_cm_report_type type;

@@ -141,7 +141,7 @@ void roce_cm_send_drep(struct roce_cm *cm, struct roce_cm_id *id)
 {
 	struct roce_cm_message m = message_of(id, ROCE_CM_DREP);
 
-	m.tid = id->dreq_tid;
+	m.tid = id->info.dreq_tid;
 	roce_cm_reply(cm, &id->info.route, &m);
 }
 
@@ -149,8 +149,8 @@ void roce_cm_send_dreq(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now)
 {
 	struct roce_cm_message m = message_of(id, ROCE_CM_DREQ);
 
-	id->dreq_tid = roce_cm_new_tid(cm, id);
-	m.tid = id->dreq_tid;
+	id->info.dreq_tid = roce_cm_new_tid(cm, id);
+	m.tid = id->info.dreq_tid;
 	m.dreq.remote_qpn = id->info.remote_qpn;
 	roce_cm_set_state(cm, id, ROCE_CM_STATE_DREQ_SENT);
 	roce_cm_send_repeating(cm, id, &m, now);

@@ -158,7 +158,8 @@ static void on_restore_answer(struct roce_cm_client *c, const struct roce_messag
 	if (!h) /* destroyed meanwhile */
 		return;
 	roce_list_remove(&h->restore_link);
-	if (m->type == ROCE_MESSAGE_ERROR && roce_cm_held_is_waiting(h))
+	/* The port may be ours again while the dialogue is nobody's. */
+	if ((m->type == ROCE_MESSAGE_ERROR || !m->cm_ok.saved.length) && roce_cm_held_is_waiting(h))
 		end_dialogue(c, h);
 }
 

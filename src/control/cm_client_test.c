@@ -386,6 +386,38 @@ static void reconnect__established_survives(void **state)
 	end(f);
 }
 
+static void *play_port_only(void *arg)
+{
+	struct played *d = arg;
+
+	greet(d, true);
+	expect(d, ROCE_CM_BIND, 1);
+	say_ok(d, 40001, "");
+	expect(d, ROCE_CM_CONNECT, 1);
+	say_ok(d, 40001, "");
+	greet(d, false);
+	expect(d, ROCE_CM_RESTORE, 1);
+	say_ok(d, 40001, "");
+	expect(d, ROCE_CM_RESTORED, 0);
+	say_ok(d, 0, "");
+	return NULL;
+}
+
+/* The daemon takes the id back, but knows nothing of its dialogue: nobody else will end it. */
+static void reconnect__only_the_port_is_back(void **state)
+{
+	struct fixture *f = *state;
+
+	start(f, play_port_only);
+	open_client(f);
+	assert_int_equal(request(f, ROCE_CM_BIND, 1, NULL), 0);
+	assert_int_equal(request(f, ROCE_CM_CONNECT, 1, NULL), 0);
+	wait_events(f, 1);
+	assert_int_equal(f->events[0].event, ROCE_CM_EVENT_UNREACHABLE);
+	assert_int_equal(f->events[0].status, -ETIMEDOUT);
+	end(f);
+}
+
 static void *play_many(void *arg)
 {
 	struct played *d = arg;
@@ -466,6 +498,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(request__answers_and_events, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(reconnect__names_every_id, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(reconnect__established_survives, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(reconnect__only_the_port_is_back, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(reconnect__more_than_fit_at_once, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(destroy__succeeds_without_a_daemon, set_up,

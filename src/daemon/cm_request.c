@@ -393,7 +393,8 @@ static int restore_connection(struct request *q)
 	error = open_group(q, &local);
 	if (error)
 		return -ESTALE;
-	error = roce_cm_restore(q->v->cm, &q->c->cm.owner, q->h, &info, &q->h->id);
+	error = roce_cm_restore(q->v->cm, &q->c->cm.owner, q->h, &info, roce_clock_now(),
+				&q->h->id);
 	return error ? fail(q, -ESTALE, "cannot be taken up again: %s", strerror(-error)) : 0;
 }
 

@@ -4,13 +4,14 @@
 
 #include "base/bytes.h"
 
-#define VERSION 1
+#define VERSION 2
 
 /* X(field, bytes) */
 #define NUMBERS(X)                \
 	X(local_id, 4)            \
 	X(remote_id, 4)           \
 	X(tid, 8)                 \
+	X(dreq_tid, 8)            \
 	X(local_qpn.v, 4)         \
 	X(remote_qpn.v, 4)        \
 	X(local_guid, 8)          \
@@ -30,9 +31,9 @@
 	X(packet_lifetime, 1)     \
 	X(max_retries, 1)
 
-/* Version, type, role, both GIDs, and the numbers. */
+/* Version, type, role, state, both GIDs, and the numbers. */
 #define X(field, bytes) +(bytes)
-#define SAVED_BYTES	(3 + 32 NUMBERS(X))
+#define SAVED_BYTES	(4 + 32 NUMBERS(X))
 
 _Static_assert(SAVED_BYTES <= ROCE_CM_SAVED_MAX, "it fits into a message");
 
@@ -58,11 +59,12 @@ void roce_cm_saved_encode(const struct roce_cm_info *info, struct roce_cm_saved 
 	uint8_t *at = out->data;
 
 	out->length = 0;
-	if (info->state != ROCE_CM_STATE_ESTABLISHED || info->qp_type == ROCE_CM_QP_UD)
+	if (!roce_cm_can_restore(info->state) || info->qp_type == ROCE_CM_QP_UD)
 		return;
 	at = put(at, VERSION, 1);
 	at = put(at, info->qp_type, 1);
 	at = put(at, info->is_active, 1);
+	at = put(at, info->state, 1);
 	memcpy(at, info->route.local.raw, 16);
 	memcpy(at + 16, info->route.remote.raw, 16);
 	at += 32;
@@ -80,16 +82,17 @@ static bool is_connected_type(uint64_t type)
 
 bool roce_cm_saved_decode(const struct roce_cm_saved *saved, struct roce_cm_info *out)
 {
-	struct roce_cm_info info = {.state = ROCE_CM_STATE_ESTABLISHED};
-	const uint8_t *at = saved->data + 3;
+	struct roce_cm_info info = {.state = ROCE_CM_STATE_IDLE};
+	const uint8_t *at = saved->data + 4;
 
 #define X(field, bytes) +(bytes)
 	if (saved->length != SAVED_BYTES || saved->data[0] != VERSION ||
-	    !is_connected_type(saved->data[1]))
+	    !is_connected_type(saved->data[1]) || saved->data[3] >= ROCE_CM_STATE_COUNT)
 		return false;
 #undef X
 	info.qp_type = (enum roce_cm_qp_type)saved->data[1];
 	info.is_active = saved->data[2];
+	info.state = (enum roce_cm_state)saved->data[3];
 	memcpy(info.route.local.raw, at, 16);
 	memcpy(info.route.remote.raw, at + 16, 16);
 	at += 32;

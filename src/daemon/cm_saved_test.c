@@ -15,6 +15,7 @@ static const struct roce_cm_info established = {
 	.local_id = 0x12345678,
 	.remote_id = 0x9abcdef0,
 	.tid = UINT64_C(0x0102030405060708),
+	.dreq_tid = UINT64_C(0x1112131415161718),
 	.local_qpn = {0x010203},
 	.remote_qpn = {0xfffefd},
 	.local_guid = UINT64_C(0x020000fffe000a01),
@@ -60,6 +61,7 @@ static void saved__comes_back(void **state)
 		assert_int_equal(out.local_id, info.local_id);
 		assert_int_equal(out.remote_id, info.remote_id);
 		assert_int_equal(out.tid, info.tid);
+		assert_int_equal(out.dreq_tid, info.dreq_tid);
 		assert_int_equal(out.local_qpn.v, info.local_qpn.v);
 		assert_int_equal(out.remote_qpn.v, info.remote_qpn.v);
 		assert_int_equal(out.local_guid, info.local_guid);
@@ -86,14 +88,20 @@ static void saved__comes_back(void **state)
 
 static void saved__only_what_can_go_on(void **state)
 {
-	struct roce_cm_info info = established;
+	struct roce_cm_info info = established, out;
 	struct roce_cm_saved saved;
 
 	(void)state;
 	for (unsigned i = 0; i < ROCE_CM_STATE_COUNT; i++) {
 		info.state = (enum roce_cm_state)i;
 		roce_cm_saved_encode(&info, &saved);
-		assert_int_equal(saved.length > 0, i == ROCE_CM_STATE_ESTABLISHED);
+		assert_int_equal(saved.length > 0, i == ROCE_CM_STATE_ESTABLISHED ||
+							   i == ROCE_CM_STATE_DREQ_SENT ||
+							   i == ROCE_CM_STATE_DREQ_RCVD);
+		if (saved.length) {
+			assert_true(roce_cm_saved_decode(&saved, &out));
+			assert_int_equal(out.state, i);
+		}
 	}
 	info.state = ROCE_CM_STATE_ESTABLISHED;
 	info.qp_type = ROCE_CM_QP_UD;

@@ -21,13 +21,13 @@
 #include "cm/cm.h"
 #include "control/message.h"
 
-#define ROCE_CM_SERVICE_IDS_MAX		65536 /* of all programs, with those in quarantine */
+#define ROCE_CM_SERVICE_IDS_MAX	      65536 /* of all programs, with those in quarantine */
 #define ROCE_CM_SERVICE_HELD_MAX      1024
 #define ROCE_CM_SERVICE_REPLIES_MAX   1024
 #define ROCE_CM_SERVICE_LISTENERS_MAX 4096
-#define ROCE_CM_SERVICE_HALF_OPEN_MAX	32768
-#define ROCE_CM_CLIENT_HANDLES_MAX	32768
-#define ROCE_CM_CLIENT_HALF_OPEN_MAX	16384
+#define ROCE_CM_SERVICE_HALF_OPEN_MAX 32768
+#define ROCE_CM_CLIENT_HANDLES_MAX    32768
+#define ROCE_CM_CLIENT_HALF_OPEN_MAX  16384
 #define ROCE_CM_CLIENT_LISTENERS_MAX  1024
 /* Reports that an id may still make when its program does not read. */
 #define ROCE_CM_HANDLE_EVENTS_MAX 4

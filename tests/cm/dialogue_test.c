@@ -980,8 +980,8 @@ static void restore__later_dreq_works(void **state)
 	establish(&p);
 	roce_cm_id_info(p.passive, &info);
 	host_init(&again, 2, 55, NULL);
-	assert_int_equal(roce_cm_restore(again.cm, &again.owner, &p, &info, &id), 0);
-	assert_int_equal(roce_cm_restore(again.cm, &again.owner, &p, &info, &id), -EEXIST);
+	assert_int_equal(roce_cm_restore(again.cm, &again.owner, &p, &info, p.now, &id), 0);
+	assert_int_equal(roce_cm_restore(again.cm, &again.owner, &p, &info, p.now, &id), -EEXIST);
 	assert_ptr_equal(roce_cm_find(again.cm, info.local_id), id);
 	assert_ptr_equal(roce_cm_id_user(id), &p);
 	assert_int_equal(roce_cm_disconnect(p.a.cm, p.active, p.now), 0);
@@ -991,8 +991,47 @@ static void restore__later_dreq_works(void **state)
 	host_exchange(&p.a, &again, p.now);
 	host_expect(&p.a, 1, ROCE_CM_REPORT_DISCONNECTED, 0);
 	info.state = ROCE_CM_STATE_REP_SENT;
-	assert_int_equal(roce_cm_restore(again.cm, &again.owner, NULL, &info, &id), -EINVAL);
+	assert_int_equal(roce_cm_restore(again.cm, &again.owner, NULL, &info, p.now, &id), -EINVAL);
 	host_fini(&again);
+	pair_fini(&p);
+}
+
+/* Restarted between DREQ and DREP, on either side. */
+static void restore__while_closing(void **state)
+{
+	struct roce_cm_packet lost[HOST_PACKETS_MAX];
+	struct roce_cm_info active, passive;
+	struct roce_cm_id *a_id, *b_id;
+	struct host a, b;
+	struct pair p;
+
+	(void)state;
+	establish(&p);
+	assert_int_equal(roce_cm_disconnect(p.a.cm, p.active, p.now), 0);
+	exchange(&p);
+	host_expect(&p.b, 2, ROCE_CM_REPORT_DISCONNECTED, 0);
+	roce_cm_id_info(p.active, &active);
+	roce_cm_id_info(p.passive, &passive);
+	assert_int_equal(active.state, ROCE_CM_STATE_DREQ_SENT);
+	assert_int_equal(passive.state, ROCE_CM_STATE_DREQ_RCVD);
+	host_init(&a, 1, 55, NULL);
+	host_init(&b, 2, 55, NULL);
+	/* The side that was asked: its DREP answers the DREQ of before. */
+	assert_int_equal(roce_cm_restore(b.cm, &b.owner, NULL, &passive, p.now, &b_id), 0);
+	assert_int_equal(roce_cm_disconnect(b.cm, b_id, p.now), 0);
+	host_exchange(&p.a, &b, p.now);
+	host_expect(&p.a, 1, ROCE_CM_REPORT_DISCONNECTED, 0);
+	p.now = roce_cm_deadline(b.cm);
+	roce_cm_on_deadline(b.cm, p.now);
+	host_expect(&b, 0, ROCE_CM_REPORT_TIMEWAIT_EXIT, 0);
+	/* The side that asked asks again. */
+	assert_int_equal(roce_cm_restore(a.cm, &a.owner, NULL, &active, p.now, &a_id), 0);
+	assert_int_equal(roce_cm_id_state(a_id), ROCE_CM_STATE_DREQ_SENT);
+	host_exchange(&a, &b, p.now);
+	host_expect(&a, 0, ROCE_CM_REPORT_DISCONNECTED, 0);
+	host_take(&a, lost);
+	host_fini(&a);
+	host_fini(&b);
 	pair_fini(&p);
 }
 
@@ -1112,6 +1151,7 @@ int main(void)
 		cmocka_unit_test(stale__queue_pair_in_timewait),
 		cmocka_unit_test(stale__in_the_rep),
 		cmocka_unit_test(restore__later_dreq_works),
+		cmocka_unit_test(restore__while_closing),
 		cmocka_unit_test(lap__is_refused),
 		cmocka_unit_test(connect__uc_and_xrc),
 		cmocka_unit_test(ack_timeout__examples),

@@ -730,6 +730,26 @@ def test_daemon_killed():
         p.close()
 
 
+def test_daemon_killed_while_closing():
+    a, b = Program(), Program()
+    b.listen(B)
+    h, child = establish(a, b)
+    a.ask(h, DISCONNECT)
+    b.event(DISCONNECTED)
+    daemon.kill()
+    daemon.start()
+    a2, b2 = Program(a.instance), Program(b.instance)
+    a2.restore(a)
+    b2.restore(b)
+    b2.ask(child, DISCONNECT)
+    # The DREQ of before is answered, or the one that went out anew, when that comes again.
+    check(a2.event(DISCONNECTED, 12).status == 0, "told")
+    b2.event(TIMEWAIT_EXIT)
+    a2.event(TIMEWAIT_EXIT)
+    for p in (a, b, a2, b2):
+        p.close()
+
+
 def test_program_reconnects():
     """Its connection broke and it comes back before that was noticed: nothing is torn down."""
     a, b = Program(), Program()
