@@ -33,7 +33,7 @@ REASONS = {
     "tags": r"Extended CQ is not supported",
     "dmabuf": r"dmabuf is not supported",
 }
-NOT_RUN = ("rdmacm", "-", "size", "datagram")
+NOT_RUN = ("-", "own", "size", "datagram")
 
 
 @dataclasses.dataclass
@@ -139,6 +139,8 @@ def tail(p):
 
 
 def sent(line):
+    if not line["engines"]:
+        return line["lo_packets"]
     return sum(engine.get("io_tx_packets", 0) for engine in line["engines"])
 
 

@@ -15,7 +15,8 @@ one process, made one after the other; a variant changes what both are made of:
                  namespace, on the device of the same name there
 
 The report has one line of JSON for each case: its name, result (ok, skipped, failed), the reason,
-seconds, what its engines counted (one for each namespace), and exit codes of children.
+seconds, what its engines counted (one for each namespace), exit codes of children, and the packets
+on lo, which tell of engines in children: both ends are at one address.
 """
 import argparse
 import ctypes
@@ -75,6 +76,12 @@ class Engines:
                 found.append({k: v for k, v in device["counters"].items() if v})
         self.files, self.seen = [], set()
         return found
+
+
+def loopback_packets():
+    with open("/proc/self/net/dev", encoding="ascii") as f:
+        found = [line.split() for line in f if line.strip().startswith("lo:")]
+    return int(found[0][2])
 
 
 class Children:
@@ -226,11 +233,12 @@ class Outcome(unittest.TestResult):
 def run_case(name, tests, engines, children):
     case = unittest.defaultTestLoader.loadTestsFromName(name, tests)
     outcome = Outcome()
-    before = time.monotonic()
+    before, packets = time.monotonic(), loopback_packets()
     case.run(outcome)
     return {"case": name, "result": outcome.result, "reason": outcome.reason,
             "seconds": round(time.monotonic() - before, 2),
-            "children": children.take_exit_codes(), "engines": engines.take_counters()}
+            "children": children.take_exit_codes(), "engines": engines.take_counters(),
+            "lo_packets": loopback_packets() - packets}
 
 
 def run_impaired(spec, *args):
