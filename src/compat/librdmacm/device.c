@@ -62,12 +62,31 @@ static int get_device(struct ibv_device *ibv, struct cm_device **out)
 	return open_device(ibv, out);
 }
 
+/* Its addresses say which interface a device belongs to; one that was made anew is another. */
+static struct cm_device *find_open(uint32_t ifindex)
+{
+	struct ibv_gid_entry entries[ROCE_NETDEV_GIDS_MAX];
+	struct roce_list *pos;
+
+	roce_list_for_each (pos, &devices) {
+		struct cm_device *dev = roce_container_of(pos, struct cm_device, link);
+
+		if (ibv_query_gid_table(dev->verbs, entries, ROCE_NETDEV_GIDS_MAX, 0) > 0 &&
+		    entries[0].ndev_ifindex == ifindex)
+			return dev;
+	}
+	return NULL;
+}
+
 static int find_by_interface(uint32_t ifindex, struct cm_device **out)
 {
 	char netdev[IF_NAMESIZE], name[ROCE_DEVICE_NAME_MAX];
 	struct ibv_device **list;
 	int error = -ENODEV;
 
+	*out = find_open(ifindex);
+	if (*out)
+		return 0;
 	if (!if_indextoname(ifindex, netdev))
 		return -ENODEV;
 	roce_netdev_device_name(netdev, name);

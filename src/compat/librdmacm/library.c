@@ -51,14 +51,18 @@ static void register_atfork(void)
 
 int cm_library_init(void)
 {
+	static _Atomic bool has_devices; /* listing costs; who has seen one need not look again */
 	struct ibv_device **list;
 	int count = 0;
 
 	pthread_once(&fork_once, register_atfork);
+	if (has_devices)
+		return 0;
 	list = ibv_get_device_list(&count);
 	if (!list)
 		return errno ? -errno : -ENODEV;
 	ibv_free_device_list(list);
+	has_devices = count > 0;
 	return count ? 0 : -ENODEV;
 }
 
