@@ -71,6 +71,7 @@ static int error_of(const struct cm_news *news)
 static void become_connected(struct roce_rs *rs)
 {
 	rs->state = ROCE_RS_CONNECTED;
+	rs->was_connected = true;
 	rs->is_readable = true;
 	rs->is_writable = true;
 	roce_rs_notify(rs);

@@ -420,7 +420,7 @@ int rgetpeername(int socket, struct sockaddr *addr, socklen_t *addrlen)
 		return -1;
 	if (rs->datagram)
 		return getpeername(rs->fd, addr, addrlen);
-	if (!rs->cq)
+	if (!rs->was_connected)
 		return (int)roce_rs_result(-ENOTCONN);
 	roce_rs_address_copy_out(rdma_get_peer_addr(rs->id), addr, addrlen);
 	return 0;

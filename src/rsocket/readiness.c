@@ -44,7 +44,8 @@ short roce_rs_revents(const struct roce_rs *rs, short events)
 			return (short)(events & (POLLIN | POLLOUT));
 		return (short)((events & (POLLIN | POLLOUT)) | POLLHUP);
 	case ROCE_RS_FAILED:
-		return (short)((events & (POLLIN | POLLOUT)) | POLLERR | (rs->cq ? POLLHUP : 0));
+		return (short)((events & (POLLIN | POLLOUT)) | POLLERR |
+			       (rs->was_connected ? POLLHUP : 0));
 	}
 	return 0;
 }

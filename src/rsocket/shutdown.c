@@ -25,7 +25,7 @@ int roce_rs_shutdown(struct roce_rs *rs, int how)
 	if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
 		return -EINVAL;
 	if (rs->state != ROCE_RS_CONNECTED)
-		return rs->state == ROCE_RS_DISCONNECTED || rs->cq ? 0 : -ENOTCONN;
+		return rs->was_connected ? 0 : -ENOTCONN;
 	if (how == SHUT_RD) {
 		rs->is_readable = false;
 		roce_rs_notify(rs);

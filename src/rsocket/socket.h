@@ -77,6 +77,7 @@ struct roce_rs {
 	unsigned poller_count;	/* threads in rpoll() with this socket in their set */
 
 	enum roce_rs_state state;
+	bool was_connected;
 	bool is_readable; /* while connected: the peer may still send */
 	bool is_writable;
 	int error;	 /* SO_ERROR, a positive errno */

@@ -117,7 +117,7 @@ static int send_error(const struct roce_rs *rs)
 	case ROCE_RS_DISCONNECTED:
 		return -ECONNRESET;
 	case ROCE_RS_FAILED:
-		return rs->cq ? -ECONNRESET : -ENOTCONN;
+		return rs->was_connected ? -ECONNRESET : -ENOTCONN;
 	}
 	return -ENOTCONN;
 }
@@ -281,7 +281,7 @@ static int receive_error(const struct roce_rs *rs)
 	case ROCE_RS_DISCONNECTED:
 		return 0;
 	case ROCE_RS_FAILED:
-		return rs->cq ? 0 : -ENOTCONN;
+		return rs->was_connected ? 0 : -ENOTCONN;
 	}
 	return -ENOTCONN;
 }
