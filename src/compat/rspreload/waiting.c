@@ -102,8 +102,7 @@ static int keep_bit(int fd, fd_set *set, bool holds)
 
 static int select_mixed(int nfds, fd_set *r, fd_set *w, fd_set *e, int timeout)
 {
-	struct pollfd fds[FD_SETSIZE] = {
-		0}; /* sanitized builds of gcc think that it is read unset */
+	struct pollfd fds[FD_SETSIZE];
 	nfds_t count = 0;
 	int bits = 0;
 
