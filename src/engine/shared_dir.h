@@ -11,9 +11,9 @@
 #define ROCE_ENGINE_SHARED_DIR_H
 
 #define ROCE_SHARED_DIR_MAX 128
-#define ROCE_SHARED_DIR_TREE                                                \
-	"tree-" /* how names begin of what goes when it is idle for minutes \
-		 */
+
+/* How the names begin of what goes when it is idle for minutes. */
+#define ROCE_SHARED_DIR_TREE "tree-"
 
 /*
  * The directory of the calling thread's namespace, made if there is none. 0 or -errno: EACCES when

@@ -149,27 +149,19 @@ def info(ctx):
                 raise Failed(f"on_uroce {on_uroce}: no {transport}, status {status}\n{output}")
 
 
-# UCX knows TCP devices by /sys/class/net, which shows the namespace in which it was mounted.
-OWN_SYSFS = ("unshare", "--mount", "sh", "-c", 'mount -t sysfs none /sys && exec "$@"', "sh")
-
-
 def add_io_demo_row(transport):
     @row(f"ucx/{transport}/io-demo", ("pair", 9000))
     def run(ctx):
-        """Its -q compares every byte. Clients find the server by TCP, which therefore is allowed;
-        without rendezvous it would only carry that, and our counters say that it did not more."""
+        """Its -q compares every byte. Client and server meet by rdma_cm."""
         need("io_demo")
         place = ctx.topology
         port = pair.next_port()
         count = ctx.pick(100, 2000)
-        env = environment(ctx, f"{TRANSPORTS[transport]},tcp", UCX_SOCKADDR_TLS_PRIORITY="tcp",
-                          UCX_MAX_EAGER_LANES=1, UCX_RNDV_THRESH="inf",
-                          UCX_NET_DEVICES=f"{place.device}:1,{place.device[len('uroce_'):]}")
+        env = environment(ctx, transport, UCX_SOCKADDR_TLS_PRIORITY="rdmacm")
         common = ["io_demo", "-q", "-p", port, "-d", "1:200000", "-o", "read,write"]
-        server = pair.start(place.a, common, env=env, user=OWN_SYSFS)
-        process.wait_for_port(server, port)
-        client = pair.start(place.b, [*common, "-i", count, "-c", 1, place.ipv4], env=env,
-                            user=OWN_SYSFS)
+        server = pair.start(place.a, common, env=env, line_buffered=True)
+        process.wait_until(lambda: "started listener" in server.output(), 20, "io_demo to listen")
+        client = pair.start(place.b, [*common, "-i", count, "-c", 3, place.ipv4], env=env)
         client.wait(ctx.pick(60, 300), ctx.on_wait)
         server.end()
         text = pair.Outcome(server, client).text()
