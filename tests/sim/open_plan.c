@@ -38,6 +38,7 @@ static void draw_link(struct draw *d)
 	static const uint64_t rates[] = {0, 80, 800};
 	struct open_plan *plan = d->plan;
 	struct roce_link_config *link = &plan->link;
+	bool is_reliable = open_is_reliable(plan);
 
 	link->seed = roce_prng_next(&d->prng);
 	link->ps_per_byte = rates[below(d, 3)];
@@ -53,7 +54,8 @@ static void draw_link(struct draw *d)
 		struct roce_link_faults *f = &link->faults[i];
 
 		f->late_ns_max = between(d, 1, 20000);
-		f->loss_ppm = chance(d, 80) ? between(d, 1000, 100000) : 0;
+		/* not so much that a reliable requester could run out of retries by chance */
+		f->loss_ppm = chance(d, 80) ? between(d, 1000, is_reliable ? 20000 : 100000) : 0;
 		f->loss_burst_max = between(d, 1, 3);
 		f->corrupt_ppm = chance(d, 30) ? below(d, 20000) : 0;
 		f->duplicate_ppm = plan->may_duplicate ? between(d, 1000, 100000) : 0;
