@@ -23,6 +23,13 @@ static void set_nonblocking(int fd)
 	assert_int_equal(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
 }
 
+/* AddressSanitizer takes a cancelled thread's stack, which is not unwound, for damaged. */
+#ifdef __SANITIZE_ADDRESS__
+#define MAY_CANCEL 0
+#else
+#define MAY_CANCEL 1
+#endif
+
 /* A number that no connection before has had: those are still known for a while. */
 static struct rdma_conn_param next_param(void)
 {
@@ -156,6 +163,8 @@ static void wait__cancelled(void **state)
 	void *result;
 
 	(void)state;
+	if (!MAY_CANCEL)
+		skip();
 	ends_open(&e, RDMA_PS_TCP);
 	w.channel = e.channel;
 	pthread_create(&thread, NULL, wait_for_event, &w);
@@ -184,6 +193,9 @@ static void wait__channel_destroyed_meanwhile(void **state)
 	pthread_kill(thread, SIGUSR1);
 	usleep(50000);
 	assert_false(w.is_back);
+	/* It stays there to the end. */
+	if (!MAY_CANCEL)
+		return;
 	pthread_cancel(thread);
 	pthread_join(thread, NULL);
 }
