@@ -294,6 +294,41 @@ static void multicast__refused(void **state)
 	rdma_destroy_id(unbound);
 }
 
+static bool has_veth(void)
+{
+	return system("ip link add rm0 type veth peer name rm1 && ip link set rm1 up && "
+		      "ip addr add 10.9.0.1/24 dev rm0 && ip link set rm0 up") == 0;
+}
+
+static void removal__told_once_to_each_id(void **state)
+{
+	struct rdma_cm_id *first = make(RDMA_PS_TCP), *second = make(RDMA_PS_UDP);
+	struct rdma_cm_id *other = make(RDMA_PS_TCP), *any = make(RDMA_PS_TCP);
+	struct sockaddr_in self = v4("127.0.0.1", 1);
+	struct rdma_cm_event *event;
+
+	(void)state;
+	if (!has_veth())
+		skip();
+	assert_int_equal(bind_to(first, "10.9.0.1", 0), 0);
+	assert_string_equal(first->verbs->device->name, "uroce_rm0");
+	assert_int_equal(bind_to(second, "10.9.0.1", 0), 0);
+	assert_ptr_equal(second->verbs, first->verbs);
+	assert_int_equal(bind_to(any, "0.0.0.0", 0), 0);
+	assert_int_equal(rdma_bind_addr(other, (struct sockaddr *)&self), 0);
+	assert_int_equal(system("ip link del rm0"), 0);
+	event = ends_expect(channel, RDMA_CM_EVENT_DEVICE_REMOVAL);
+	assert_true(event->id == first || event->id == second);
+	assert_int_equal(event->status, 0);
+	rdma_ack_cm_event(event);
+	rdma_ack_cm_event(ends_expect(channel, RDMA_CM_EVENT_DEVICE_REMOVAL));
+	ends_expect_none(channel, 50);
+	rdma_destroy_id(first);
+	rdma_destroy_id(second);
+	rdma_destroy_id(other);
+	rdma_destroy_id(any);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -308,6 +343,7 @@ int main(void)
 		TEST(ece__only_without_a_queue_pair),
 		TEST(multicast__join_and_leave),
 		TEST(multicast__refused),
+		TEST(removal__told_once_to_each_id),
 	};
 
 	ends_enter_namespace();

@@ -110,6 +110,15 @@ static int hold_domain(struct cm_device *dev)
 	return 0;
 }
 
+/* Who hears of removals looks at it. */
+static void set_device(struct cm_id *id, struct cm_device *dev, uint32_t ifindex)
+{
+	pthread_mutex_lock(&cm_lock);
+	id->dev = dev;
+	id->ifindex = ifindex;
+	pthread_mutex_unlock(&cm_lock);
+}
+
 int cm_device_bind(struct cm_id *id, uint32_t ifindex)
 {
 	struct cm_device *dev = NULL;
@@ -124,8 +133,8 @@ int cm_device_bind(struct cm_id *id, uint32_t ifindex)
 	pthread_mutex_unlock(&devices_lock);
 	if (error)
 		return error;
-	id->dev = dev;
-	id->ifindex = ifindex;
+	cm_removal_watch();
+	set_device(id, dev, ifindex);
 	id->id.verbs = dev->verbs;
 	id->id.port_num = 1;
 	if (!id->id.pd)
@@ -149,7 +158,7 @@ void cm_device_unbind(struct cm_id *id)
 			dev->pd = NULL;
 	}
 	pthread_mutex_unlock(&devices_lock);
-	id->dev = NULL;
+	set_device(id, NULL, 0);
 }
 
 int cm_device_xrcd(struct cm_id *id, struct ibv_xrcd **out)

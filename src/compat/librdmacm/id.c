@@ -31,6 +31,26 @@ struct cm_id *cm_id_find(uint32_t handle)
 	return NULL;
 }
 
+void cm_ids_on_removal(uint32_t ifindex)
+{
+	struct roce_list *pos;
+
+	pthread_mutex_lock(&cm_lock);
+	for (unsigned i = 0; i < CM_IDS_BUCKETS; i++)
+		roce_list_for_each (pos, &buckets[i]) {
+			struct cm_id *id = roce_container_of(pos, struct cm_id, link);
+			struct cm_event *ev;
+
+			if (!id->dev || id->ifindex != ifindex || id->is_removed)
+				continue;
+			ev = cm_event_make(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+			if (ev)
+				cm_event_post(ev);
+			id->is_removed = true;
+		}
+	pthread_mutex_unlock(&cm_lock);
+}
+
 int cm_id_default_qp_type(enum rdma_port_space ps, enum ibv_qp_type *out)
 {
 	switch (ps) {

@@ -115,7 +115,7 @@ int cm_new_handle(uint32_t *out_handle)
 	return error;
 }
 
-int cm_start_thread(void *(*run)(void *arg), const char *name)
+int cm_start_thread(void *(*run)(void *arg), void *arg, const char *name)
 {
 	sigset_t all, old;
 	pthread_t thread;
@@ -123,7 +123,7 @@ int cm_start_thread(void *(*run)(void *arg), const char *name)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	error = pthread_create(&thread, NULL, run, NULL);
+	error = pthread_create(&thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (error)
 		return -error;

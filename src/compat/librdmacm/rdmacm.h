@@ -67,6 +67,7 @@ struct cm_id {
 	enum cm_state state;
 	bool is_sync;
 	bool is_bound;	       /* the daemon has a port for it */
+	bool is_removed;       /* DEVICE_REMOVAL was posted */
 	bool has_failed;       /* CONNECT_ERROR was reported: what follows is swallowed */
 	bool is_source_chosen; /* by the route: another destination may have another */
 	bool is_responded;     /* the active side got its REP */
@@ -141,13 +142,15 @@ int cm_library_init(void);
 int cm_request(const struct roce_cm_request *r, struct roce_cm_ok *out_ok);
 int cm_new_handle(uint32_t *out_handle);
 /* A thread without signals that nobody joins. 0 or -errno. */
-int cm_start_thread(void *(*run)(void *arg), const char *name);
+int cm_start_thread(void *(*run)(void *arg), void *arg, const char *name);
 
 /* id.c */
 struct cm_id *cm_id_create(struct cm_channel *channel, void *context, enum rdma_port_space ps,
 			   enum ibv_qp_type qp_type, uint32_t handle);
 /* With cm_lock. */
 struct cm_id *cm_id_find(uint32_t handle);
+/* Posts DEVICE_REMOVAL to every id of the interface's device. */
+void cm_ids_on_removal(uint32_t ifindex);
 int cm_id_default_qp_type(enum rdma_port_space ps, enum ibv_qp_type *out);
 bool cm_is_datagram(const struct cm_id *id);
 
@@ -197,6 +200,9 @@ int cm_device_gid_index(const struct cm_device *dev, const struct roce_gid *gid)
 /* The address by which this host reaches itself: of the first device that has one of the family. */
 int cm_device_for_loopback(bool is_v4, struct roce_gid *out_gid, uint32_t *out_ifindex);
 int cm_device_xrcd(struct cm_id *id, struct ibv_xrcd **out);
+
+/* removal.c */
+void cm_removal_watch(void);
 
 /* netroute.c */
 struct cm_next_hop {

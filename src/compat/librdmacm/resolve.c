@@ -97,7 +97,7 @@ static int start_watching(void)
 
 	if (watcher == getpid())
 		return 0;
-	error = cm_start_thread(watch, "uroce-resolve");
+	error = cm_start_thread(watch, NULL, "uroce-resolve");
 	if (!error)
 		watcher = getpid();
 	return error;
