@@ -13,6 +13,7 @@ Rows in namespaces of their own need root, or user namespaces; they are skipped 
 """
 import argparse
 import os
+import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -99,6 +100,8 @@ def main():
 
 
 if __name__ == "__main__":
+    # what a row has changed on the machine is put back also when it is told to end
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         sys.exit(main())
     except KeyboardInterrupt:
