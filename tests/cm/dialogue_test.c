@@ -333,6 +333,93 @@ static void reject__by_the_active_side(void **state)
 	pair_fini(&p);
 }
 
+/* Whatever the reason, the program is told that number. */
+static void reject__every_reason(void **state)
+{
+	static const enum roce_cm_rej_reason reasons[] = {
+#define X(name, value, text) ROCE_CM_REJ_##name,
+		ROCE_CM_REJ_LIST(X)
+#undef X
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		struct pair p;
+
+		request(&p);
+		assert_int_equal(roce_cm_reject(p.b.cm, p.passive, reasons[i], NULL, p.now), 0);
+		exchange(&p);
+		host_expect(&p.a, 0, ROCE_CM_REPORT_REJECTED, (int)reasons[i]);
+		/* A stale connection leaves our queue pair in TIMEWAIT, the others are over. */
+		assert_int_equal(roce_cm_id_state(p.active), reasons[i] == ROCE_CM_REJ_STALE
+								     ? ROCE_CM_STATE_TIMEWAIT
+								     : ROCE_CM_STATE_IDLE);
+		run(&p, false);
+		assert_int_equal(p.a.report_count, 1);
+		pair_fini(&p);
+	}
+}
+
+/* Peers may ask for times that help nobody: they are bounded. */
+static void timeout__extreme_times(void **state)
+{
+	static const struct {
+		uint8_t response, ack;
+		roce_ns_t repeat, timewait;
+	} rows[] = {
+		{0, 0, UINT64_C(4096) << 12, ROCE_NS_PER_MS},
+		{31, 31, 300 * ROCE_NS_PER_S, UINT64_C(4096) << 24},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct roce_cm_packet packets[HOST_PACKETS_MAX];
+		struct roce_cm_connect c;
+		struct pair p;
+
+		pair_init(&p, ROCE_CM_QP_RC);
+		c = host_connect_params(&p.a, &p.b, A_QPN);
+		c.response_timeout = rows[i].response;
+		c.ack_timeout = rows[i].ack;
+		assert_int_equal(roce_cm_connect(p.a.cm, &c, p.now, &p.active), 0);
+		exchange(&p);
+		p.passive = host_expect(&p.b, 0, ROCE_CM_REPORT_CONNECT_REQUEST, 0)->id;
+		assert_int_equal(host_accept(&p.b, p.passive, B_QPN, p.now), 0);
+		assert_int_equal(roce_cm_deadline(p.b.cm), p.now + rows[i].repeat);
+		exchange(&p);
+		assert_int_equal(roce_cm_establish(p.a.cm, p.active, p.now), 0);
+		exchange(&p);
+		assert_int_equal(roce_cm_disconnect(p.a.cm, p.active, p.now), 0);
+		exchange(&p);
+		assert_int_equal(roce_cm_disconnect(p.b.cm, p.passive, p.now), 0);
+		assert_int_equal(roce_cm_deadline(p.b.cm), p.now + rows[i].timewait);
+		host_take(&p.b, packets);
+		pair_fini(&p);
+	}
+}
+
+/* An MRA may ask for hours. */
+static void mra__extreme_time(void **state)
+{
+	struct roce_cm_message m = {.attr = ROCE_CM_MRA};
+	struct roce_cm_info info;
+	struct roce_cm_packet mra;
+	struct pair p;
+
+	(void)state;
+	request(&p);
+	roce_cm_id_info(p.active, &info);
+	m.tid = info.tid;
+	m.local_id = 77;
+	m.remote_id = info.local_id;
+	m.mra.service_timeout = 31;
+	mra.route = host_route(&p.b, &p.a);
+	roce_cm_message_encode(&m, mra.mad);
+	assert_int_equal(host_give(&p.a, &mra, p.now), ROCE_CM_RX_ACCEPTED);
+	assert_int_equal(roce_cm_deadline(p.a.cm), p.now + 300 * ROCE_NS_PER_S);
+	pair_fini(&p);
+}
+
 /* 16 sends, 2 x 4.096 us << 16 plus 4.096 us << 20 apart. */
 static void timeout__nobody_answers_the_req(void **state)
 {
@@ -1120,6 +1207,9 @@ int main(void)
 		cmocka_unit_test(sidr__a_moment_before_the_listener),
 		cmocka_unit_test(reject__by_the_program),
 		cmocka_unit_test(reject__by_the_active_side),
+		cmocka_unit_test(reject__every_reason),
+		cmocka_unit_test(timeout__extreme_times),
+		cmocka_unit_test(mra__extreme_time),
 		cmocka_unit_test(timeout__nobody_answers_the_req),
 		cmocka_unit_test(timeout__nobody_answers_the_rep),
 		cmocka_unit_test(timeout__nobody_answers_the_dreq),

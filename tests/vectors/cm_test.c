@@ -49,8 +49,8 @@ static void expect_same_again(const struct message *msg)
 	roce_cm_message_encode(&msg->m, again);
 	for (size_t i = 0; i < sizeof(again); i++) {
 		if (again[i] != msg->mad[i])
-			fail_msg("%s: byte %zu is %02x, was %02x", roce_cm_attr_str((uint16_t)msg->m.attr), i,
-				 again[i], msg->mad[i]);
+			fail_msg("%s: byte %zu is %02x, was %02x",
+				 roce_cm_attr_str((uint16_t)msg->m.attr), i, again[i], msg->mad[i]);
 	}
 }
 
