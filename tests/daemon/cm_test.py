@@ -920,6 +920,65 @@ def test_stranger():
     b.close()
 
 
+def random_body(draw, op):
+    private = bytes(draw.getrandbits(8) for _ in range(draw.choice((0, 5, 56, 57, 136, 180, 196, 224))))
+    address = draw.choice((A, B, "", "10.9.9.9", "fd09::1", "fe80::9:1%dum0", "127.0.0.1"))
+    bind = struct.pack("<HB", draw.choice((TCP, UDP, 0x13f, 2)), draw.choice((4, 6))) + where(address)
+    port = draw.choice((0, 1, 7471, 7472, draw.getrandbits(16)))
+    flags = draw.getrandbits(2)
+    if op == BIND:
+        return bind + struct.pack("<HI", port, flags)
+    if op == LISTEN:
+        return struct.pack("<II", draw.choice((0, 1, 8, 5000)), draw.getrandbits(2) & 2)
+    if op == CONNECT:
+        return where(draw.choice((A, address))) + gid(draw.choice((A, B))) + \
+            bytes(draw.getrandbits(8) for _ in range(12)) + struct.pack("<H", port) + \
+            conn(draw.getrandbits(24), draw.choice((0, 1, 3, 4))) + bytes([len(private)]) + private
+    if op == ACCEPT:
+        return conn(draw.getrandbits(24), draw.choice((0, 4))) + bytes([len(private)]) + private
+    if op == REJECT:
+        return struct.pack("<H", draw.choice((28, 35, 0, 9))) + bytes([len(private)]) + private
+    if op == RESTORE:
+        saved = bytes(draw.getrandbits(8) for _ in range(draw.choice((0, 40, 100))))
+        return bind + struct.pack("<HI", port, flags) + struct.pack("<I", draw.getrandbits(3)) + \
+            struct.pack("<H", len(saved)) + saved
+    return b""
+
+
+def test_random_requests():
+    """Programs that ask for anything at any time: uroced answers each and goes on."""
+    seed = random.getrandbits(32)
+    draw = random.Random(seed)
+    programs = [Program() for _ in range(3)]
+    answers = {True: 0, False: 0}
+    try:
+        for _ in range(6000):
+            p = draw.choice(programs)
+            op = draw.choice((BIND, LISTEN, CONNECT, CONNECT, ACCEPT, ACCEPT, REJECT, ESTABLISH,
+                              ESTABLISH, DISCONNECT, NOTIFY, TAKEN, DESTROY, RESTORE, RESTORED))
+            known = [e.handle for e in p.events] + [1, 2, 3, draw.getrandbits(3), CHILD | 1]
+            handle = draw.choice(known)
+            if op == TAKEN:
+                p.send(22, struct.pack("<IB", handle, op))
+                continue
+            try:
+                p.ask(handle, op, random_body(draw, op))
+                answers[True] += 1
+            except Refused:
+                answers[False] += 1
+            del p.events[:-16]
+            if draw.random() < 0.002:
+                p.close()
+                programs[programs.index(p)] = Program()
+        check(answers[True] > 500 and answers[False] > 500, "answers %s" % answers)
+    except Exception as e:
+        raise Failure("%s (seed %d)" % (e, seed)) from e
+    for p in programs:
+        p.close()
+    # And it still does its work.
+    test_connect_and_close()
+
+
 def test_flood():
     """REQs without end: the backlog bounds them, and others still get through."""
     a, b = Program(), Program()
