@@ -108,17 +108,30 @@ static void pump_restores(struct roce_cm_client *c)
 		c->restored_sequence = m.sequence;
 }
 
+/* Listeners last: the daemon must know the numbers of all children before it gives one a new child.
+ */
+static void list_for_restore(struct roce_cm_client *c, bool listeners)
+{
+	struct roce_list *pos;
+
+	for (unsigned i = 0; i < ROCE_CM_HELD_BUCKETS; i++)
+		roce_list_for_each (pos, &c->held.bucket[i]) {
+			struct roce_cm_held *h = roce_container_of(pos, struct roce_cm_held, link);
+
+			if ((h->backlog > 0) == listeners)
+				move(&c->restore_list, h);
+		}
+}
+
 static void on_reconnected(void *ctx)
 {
 	struct roce_cm_client *c = ctx;
-	struct roce_list *pos;
 
 	c->is_settled = false;
 	c->unanswered_count = 0;
 	c->restored_sequence = 0;
-	for (unsigned i = 0; i < ROCE_CM_HELD_BUCKETS; i++)
-		roce_list_for_each (pos, &c->held.bucket[i])
-			move(&c->restore_list, roce_container_of(pos, struct roce_cm_held, link));
+	list_for_restore(c, false);
+	list_for_restore(c, true);
 	pump_restores(c);
 }
 

@@ -415,10 +415,20 @@ static int restore_port(struct request *q)
 	return error ? -ESTALE : 0;
 }
 
+/* Also one that cannot be taken up: its program goes on calling it so until it is destroyed. */
+static void note_child(struct roce_cm_session *cm, uint32_t handle)
+{
+	uint32_t number = handle & ~ROCE_CM_HANDLE_CHILD;
+
+	if ((handle & ROCE_CM_HANDLE_CHILD) && number > cm->last_child)
+		cm->last_child = number;
+}
+
 static int on_restore(struct request *q)
 {
 	int error;
 
+	note_child(&q->c->cm, q->r->handle);
 	if (q->h || !is_family_right(&q->r->restore.bind))
 		return fail(q, -ESTALE, "there is such an id");
 	q->h = roce_cm_handle_create(q->v, q->c, q->r->handle);

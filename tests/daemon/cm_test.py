@@ -750,6 +750,31 @@ def test_daemon_killed_while_closing():
         p.close()
 
 
+def test_children_of_before_keep_their_numbers():
+    """One that cannot be taken up is still an id of its program."""
+    a, b = Program(), Program()
+    b.listen(B)
+    establish(a, b)
+    daemon.kill()
+    daemon.start()
+    a2, b2 = Program(a.instance), Program(b.instance)
+    bind = struct.pack("<HB", TCP, 4) + bytes(20) + struct.pack("<HI", 0, 0)
+    for child in (CHILD | 1, CHILD | 2, CHILD | 5):
+        try:
+            b2.ask(child, RESTORE, bind + struct.pack("<IH", 0, 4) + b"junk")
+            raise Failure("a child was taken up from nothing")
+        except Refused:
+            pass
+    b2.ask(0, RESTORED)
+    b2.last = b.last
+    b2.listen(B, port=7480)
+    a2.last = a.last
+    a2.connect_to(A, B, port=7480)
+    check(b2.event(CONNECT_REQUEST).handle == CHILD | 6, "a number that nobody has")
+    for p in (a, b, a2, b2):
+        p.close()
+
+
 def test_program_reconnects():
     """Its connection broke and it comes back before that was noticed: nothing is torn down."""
     a, b = Program(), Program()
