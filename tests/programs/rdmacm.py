@@ -36,11 +36,11 @@ def start_server(ctx, argv):
     return server
 
 
-def run(ctx, server_argv, client_argv, timeout=60, stays=False, may_say=()):
+def run(ctx, server_argv, client_argv, timeout=60, stays=False, may_say=(), client_ns=None):
     """A pair by rdma_cm. stays: a server that does not end by itself."""
     place = ctx.topology
     server = start_server(ctx, server_argv)
-    client = pair.start(place.b, client_argv)
+    client = pair.start(client_ns or place.b, client_argv)
     try:
         client.wait(timeout, ctx.on_wait)
         if not stays:
@@ -72,11 +72,12 @@ def expect_pings(outcome, count):
         raise Failed(f"not {count} pings\n{outcome.text()}")
 
 
-def rping(ctx, listen_on, connect_to, *more, count=20):
+def rping(ctx, listen_on, connect_to, *more, count=20, client_ns=None):
     server = ["rping", "-s", "-v", "-V", "-C", count, *more]
     if listen_on:
         server += ["-a", listen_on]
-    outcome = run(ctx, server, ["rping", "-c", "-v", "-V", "-C", count, *more, "-a", connect_to])
+    outcome = run(ctx, server, ["rping", "-c", "-v", "-V", "-C", count, *more, "-a", connect_to],
+                  client_ns=client_ns)
     expect_pings(outcome, count)
     return outcome
 
@@ -104,11 +105,13 @@ def rping_own_qp(ctx):
     rping(ctx, None, ctx.topology.ipv4, "-q")
 
 
-@row("rdmacm/rping/loopback", "lo")
+@row("rdmacm/rping/case_056_loopback", WHERE)
 def rping_loopback(ctx):
-    rping(ctx, None, "127.0.0.1")
-    rping(ctx, "127.0.0.1", "127.0.0.1")
-    rping(ctx, "::1", "::1")
+    """The host to itself: by the loopback addresses, and by its own."""
+    here, count = ctx.topology.a, ctx.pick(100, 1000)
+    rping(ctx, None, "127.0.0.1", client_ns=here)
+    for address in ("127.0.0.1", "::1", ctx.topology.ipv4, ctx.topology.ipv6):
+        rping(ctx, address, address, count=count, client_ns=here)
 
 
 @row("rdmacm/rping/persistent", WHERE)

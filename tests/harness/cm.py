@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs that connect by rdma_cm: cm-check of tests/programs/cm_check, and uroced as the rows see
+it: its counters, descriptors and memory."""
+import json
+import os
+
+from . import pair, process
+from .report import Failed
+
+CM_CHECK = os.path.join(pair.ROOT, "build", "tests", "cm-check")
+
+
+def status(ns):
+    """What `uroce status` says there; None where no uroced runs."""
+    code, output = pair.run(ns, [pair.UROCE, "status", "--json"], on_uroce=False)
+    return json.loads(output) if code == 0 else None
+
+
+def counter(ns, name):
+    found = status(ns)
+    return found["counters"][name] if found else 0
+
+
+def usage(pid):
+    """(descriptors, KiB of data) of a process. Not what is resident: tables are sized at the start,
+    and their pages come with use."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        data = next(int(line.split()[1]) for line in f if line.startswith("VmData"))
+    return len(os.listdir(f"/proc/{pid}/fd")), data
+
+
+class Check:
+    """cm-check, running."""
+
+    def __init__(self, ns, role, address, port, *args, env=None, user=()):
+        self.p = pair.start(ns, [CM_CHECK, role, address, port, *args], env=env, user=user)
+
+    @property
+    def pid(self):
+        return self.p.pid
+
+    def says(self, text):
+        if self.p.poll() is not None and text not in self.p.output():
+            raise Failed(f"cm-check ended with status {self.p.status} and did not say \"{text}\"\n"
+                         f"{self.p.output()}")
+        return text in self.p.output()
+
+    def wait_for(self, text, timeout=30):
+        process.wait_until(lambda: self.says(text), timeout, f"cm-check: {text}")
+
+    def send(self, sig):
+        self.p.kill(sig)
+
+    def result(self, timeout=60, on_wait=None):
+        """The figures, once it has ended well."""
+        try:
+            code = self.p.wait(timeout, on_wait)
+        except process.Timeout as e:
+            raise Failed(f"{e}\n{self.p.output()}") from e
+        output = self.p.output()
+        if code != 0 or "complaint:" in output:
+            raise Failed(f"{' '.join(self.p.argv)}: status {code}\n{output}")
+        return json.loads(output.rstrip().splitlines()[-1])
+
+    def end(self, timeout=60):
+        self.p.kill(15)
+        return self.result(timeout)
+
+
+def serve(ns, address, port, *args, env=None, user=()):
+    server = Check(ns, "serve", address, port, *args, env=env, user=user)
+    server.wait_for("listening on")
+    return server
+
+
+def connect(ns, address, port, *args, env=None, user=()):
+    return Check(ns, "connect", address, port, *args, env=env, user=user)
+
+
+def expect(figures, what="", **wanted):
+    for name, value in wanted.items():
+        if figures[name] != value:
+            raise Failed(f"{what}: {name} is {figures[name]}, expected {value}\n{figures}")

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Connections by rdma_cm in numbers, through cm-check (cm_check): each holds every event to what may
+come then, on both sides, and each server answers by its name."""
+import os
+import re
+import signal
+import time
+
+from harness import cm, pair, process, topology
+from harness.report import Failed, Skipped
+
+from rows import FULL, row
+
+WHERE = ("pair", 9000)
+PORT = 7471
+GROWTH_KB = 400  # allocators round; 200 bytes a connection would be more
+
+
+def both(ctx, count, *args, server_args=(), timeout=120, address=None):
+    """`count` connections between the namespaces; (client's figures, server's)."""
+    place = ctx.topology
+    address = address or place.ipv4
+    server = cm.serve(place.a, address, PORT, "-t", "both", "-n", count, *args, *server_args)
+    client = cm.connect(place.b, address, PORT, "-t", "both", "-n", count, *args)
+    return client.result(timeout, ctx.on_wait), server.result(30)
+
+
+def expect_all(figures, count):
+    for side, sheet in zip(("client", "server"), figures):
+        cm.expect(sheet, side, established=count, disconnected=count, timewait=count, ended=count,
+                  rejected=0, unreachable=0, errors=0)
+
+
+@row("connections/ten-thousand", WHERE)
+def ten_thousand(ctx):
+    """One after the other in waves of 64; memory and descriptors after a tenth are those of the
+    end, of both programs and both daemons."""
+    place = ctx.topology
+    count = ctx.pick(2000, 10000)
+    holders = [cm.serve(ns, address, PORT + 1, "-t", "holder")
+               for ns, address in ((place.a, place.ipv4), (place.b, place.client_ipv4))]
+    daemons = [cm.status(ns)["pid"] for ns in (place.a, place.b)]
+    expect_all(both(ctx, count // 10), count // 10)
+    before = [cm.usage(pid) for pid in daemons]
+    figures = both(ctx, count)
+    expect_all(figures, count)
+    after = [cm.usage(pid) for pid in daemons]
+    for holder in holders:
+        holder.end()
+    for sheet in figures:
+        before.append((sheet["descriptors"][0], sheet["data_kb"][0]))
+        after.append((sheet["descriptors"][1], sheet["data_kb"][1]))
+    for name, was, now in zip(("daemon a", "daemon b", "client", "server"), before, after):
+        if name.startswith("daemon") and now[0] > was[0] + 2 or now[1] > was[1] + GROWTH_KB:
+            raise Failed(f"{name}: descriptors and KiB were {was} and are {now}")
+    return f"{count / figures[0]['seconds']:.0f} connections a second"
+
+
+@row("connections/thousands-at-once", WHERE)
+def thousands_at_once(ctx):
+    """One event channel in an epoll set, thousands of ids, all open before the first is closed;
+    each exchanges a message."""
+    place = ctx.topology
+    count = ctx.pick(1000, 4000)
+    server = cm.serve(place.a, place.ipv4, PORT, "-t", "many", "-n", count)
+    client = cm.connect(place.b, place.ipv4, PORT, "-t", "many", "-n", count, "-w", count, "-H")
+    client.wait_for("all up", 120)
+    client.send(signal.SIGUSR1)
+    client.wait_for("all answered", 120)
+    client.send(signal.SIGTERM)
+    figures = client.result(120), server.result(30)
+    expect_all(figures, count)
+    cm.expect(figures[0], answers=count)
+
+
+@row("connections/case_050_high_rate", WHERE)
+def high_rate(ctx):
+    """A thousand a second: each attempt ends in its event."""
+    count = 1000 * ctx.pick(2, 10, 60)
+    figures = both(ctx, count, "-r", 1000, "-w", 4000)
+    expect_all(figures, count)
+    return f"{count} in {figures[0]['seconds']:.1f} s"
+
+
+@row("connections/case_052_both_sides_see_the_end", WHERE)
+def teardown(ctx):
+    """DISCONNECTED and then TIMEWAIT_EXIT, once each on both sides, whoever closes."""
+    count = ctx.pick(300, 3400)
+    for closer in ("client", "server", "both"):
+        for data in ((), ("-d",)):
+            expect_all(both(ctx, count, "-c", closer, *data), count)
+
+
+@row("connections/case_053_reconnect_after_status_12", WHERE)
+def reconnect(ctx):
+    count = ctx.pick(10, 100)
+    figures = both(ctx, count, "-b", "-w", 1, "-a", 8, timeout=200)
+    expect_all(figures, count)
+    cm.expect(figures[0], broken=count)
+
+
+@row("connections/case_045_refused_as_sockets", WHERE)
+def refused(ctx):
+    place = ctx.topology
+    server = cm.serve(place.a, place.ipv4, PORT)
+    status, output = pair.run(place.b, [cm.CM_CHECK, "refused", place.ipv4, PORT + 1])
+    if status != 0:
+        raise Failed(f"status {status}\n{output}")
+    server.end()
+
+
+@row("connections/case_047_no_device_there", WHERE)
+def no_device(ctx):
+    """A route over an interface that makes no device: ADDR_ERROR with ENODEV; `uroce devices` says
+    why there is none."""
+    ns, there = ctx.topology.b, ctx.topology.a
+    ns.run(*"ip link add small mtu 100 type veth peer name small mtu 100 netns".split(),
+           str(there.held.pid))
+    for each, address in ((there, "10.88.0.1/24"), (ns, "10.88.0.2/24")):
+        each.run("ip", "addr", "add", address, "dev", "small")
+        each.run("ip", "link", "set", "small", "up")
+    status, output = pair.run(ns, ["rping", "-c", "-C", 1, "-a", "10.88.0.1"])
+    if status == 0 or "RDMA_CM_EVENT_ADDR_ERROR, error -19" not in output:
+        raise Failed(f"status {status}\n{output}")
+    status, output = pair.run(ns, [pair.UROCE, "devices", "-v"], on_uroce=False)
+    if not re.search(r"small\b.*MTU", output):
+        raise Failed(f"not said why\n{output}")
+
+
+@row("connections/refusals", WHERE)
+def refusals(ctx):
+    """Each third is refused by the program, with private data."""
+    figures = both(ctx, 300, "-R", 3)
+    cm.expect(figures[0], "client", established=200, rejected=100, timewait=200, ended=300)
+    cm.expect(figures[1], "server", established=200, refused=100, timewait=200, ended=300)
+
+
+def sixteen(ctx, users, env=None):
+    """Servers on one address, a port each; clients that expect their own server; and nobody can
+    take a port that is in use."""
+    place = ctx.topology
+    count = ctx.pick(20, 100)
+    servers, clients = [], []
+    for i in range(16):
+        user = users[i % len(users)]
+        servers.append(cm.serve(place.a, place.ipv4, PORT + i, "-t", f"name{i}", "-n", count,
+                                env=env, user=user))
+    for i in range(16):
+        for reuse in ((), ("-u",)):
+            thief = cm.Check(place.a, "serve", place.ipv4, PORT + i, "-t", "thief", *reuse, env=env,
+                             user=users[(i + 1) % len(users)])
+            if thief.p.wait(20) != 3 or "Address already in use" not in thief.p.output():
+                raise Failed(f"port {PORT + i} could be taken\n{thief.p.output()}")
+    for i in range(16):
+        clients.append(cm.connect(place.b, place.ipv4, PORT + i, "-t", f"name{i}", "-n", count, "-d",
+                                  "-w", 4))
+    for check in clients + servers:
+        cm.expect(check.result(120), established=count, timewait=count, complaints=0)
+
+
+@row("connections/sixteen-programs", WHERE)
+def sixteen_programs(ctx):
+    sixteen(ctx, [()])
+
+
+@row("connections/two-users", WHERE)
+def two_users(ctx):
+    """Root's uroced is told to serve nobody as well."""
+    if not topology.may_change_user():
+        raise Skipped("needs root, not of a user namespace")
+    place = ctx.topology
+    socket = f"/tmp/uroce-two-users-{place.a.held.pid}"
+    uroced = process.Process([pair.UROCE + "d", "--foreground", "--socket", socket, "--share-with",
+                              "65534"], prefix=place.a.prefix(), env=process.own_environment())
+    try:
+        process.wait_until(lambda: os.path.exists(socket), 10, "uroced")
+        sixteen(ctx, [(), tuple(pair.NOBODY)], env={"UROCE_SOCKET": socket})
+    finally:
+        uroced.end()
+
+
+# ---- who is killed, stopped or started anew ----
+
+def held(ctx, count, *args):
+    place = ctx.topology
+    server = cm.serve(place.a, place.ipv4, PORT, "-t", "held")
+    client = cm.connect(place.b, place.ipv4, PORT, "-t", "held", "-n", count, "-w", count, "-H",
+                        *args)
+    client.wait_for("all up", 60)
+    return server, client
+
+
+def answered(client, times):
+    client.send(signal.SIGUSR1)
+    process.wait_until(lambda: client.p.output().count("all answered") == times, 30, "the answers")
+
+
+@row("connections/client-killed", WHERE)
+def client_killed(ctx):
+    server, client = held(ctx, 50)
+    start = time.monotonic()
+    client.send(signal.SIGKILL)
+    process.wait_until(lambda: cm.counter(ctx.topology.a, "cm_tx_drep") >= 50, 20, "50 DREPs")
+    took = time.monotonic() - start
+    time.sleep(1)  # TIMEWAIT
+    figures = server.end()
+    cm.expect(figures, established=50, disconnected=50, timewait=50)
+    return f"DISCONNECTED within {took:.1f} s"
+
+
+@row("connections/server-killed", WHERE)
+def server_killed(ctx):
+    server, client = held(ctx, 50)
+    start = time.monotonic()
+    server.send(signal.SIGKILL)
+    figures = client.result(30)
+    cm.expect(figures, established=50, disconnected=50, timewait=50)
+    return f"over within {time.monotonic() - start:.1f} s"
+
+
+@row("connections/server-stopped", WHERE)
+def server_stopped(ctx):
+    """What is established stays; what asks meanwhile is answered when it goes on."""
+    place = ctx.topology
+    server, client = held(ctx, 20)
+    server.send(signal.SIGSTOP)
+    late = cm.connect(place.b, place.ipv4, PORT, "-t", "held", "-n", 5)
+    time.sleep(ctx.pick(2, 10))
+    if client.p.poll() is not None or late.p.poll() is not None:
+        raise Failed(f"it did not wait\n{client.p.output()}{late.p.output()}")
+    server.send(signal.SIGCONT)
+    cm.expect(late.result(40), established=5, timewait=5)
+    answered(client, 1)
+    cm.expect(client.end(30), established=20, disconnected=20, timewait=20, answers=20)
+    cm.expect(server.end(), established=25, disconnected=25)
+
+
+def kill_uroced(ns):
+    before = cm.status(ns)["pid"]
+    ns.run("kill", "-KILL", str(before))
+
+    def is_back():
+        now = cm.status(ns)
+        return now and now["pid"] != before
+    process.wait_until(is_back, 20, "uroced to come back", 0.05)
+
+
+@row("connections/uroced-killed-established", WHERE)
+def uroced_killed_established(ctx):
+    """Data paths go on, and the end is seen on both sides as ever."""
+    server, client = held(ctx, 50)
+    for i, ns in enumerate((ctx.topology.a, ctx.topology.b, ctx.topology.a)):
+        answered(client, 2 * i + 1)
+        kill_uroced(ns)
+        answered(client, 2 * i + 2)
+    cm.expect(client.end(60), "client", established=50, disconnected=50, timewait=50, answers=300)
+    cm.expect(server.end(60), "server", established=50, disconnected=50)
+
+
+@row("connections/uroced-killed-meanwhile", WHERE)
+def uroced_killed_meanwhile(ctx):
+    """During set-up and tear-down, on either side: every attempt ends in one of its events."""
+    place = ctx.topology
+    count = ctx.pick(1500, 6000)
+    server = cm.serve(place.a, place.ipv4, PORT, "-t", "held")
+    client = cm.connect(place.b, place.ipv4, PORT, "-t", "held", "-n", count, "-r", 400)
+    for ns in (place.a, place.b, place.a, place.b):
+        time.sleep(0.5)
+        kill_uroced(ns)
+    figures = client.result(200, ctx.on_wait)
+    ends = sum(figures[name] for name in ("established", "rejected", "unreachable", "errors"))
+    if ends != count or figures["ended"] != count or figures["established"] < count // 2:
+        raise Failed(f"{ends} of {count} attempts ended\n{figures}")
+    if figures["disconnected"] != figures["established"]:
+        raise Failed(f"not all that were established were closed\n{figures}")
+    server.end()
+    return f"{figures['established']} of {count} established"
