@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -282,6 +283,37 @@ static void migrate__unread_events_move(void **state)
 	ends_close(&e);
 }
 
+/* ---- fork ---- */
+
+/* The child has connections of its own; the parent's go on. */
+static void fork__both_connect(void **state)
+{
+	struct rdma_cm_event *event;
+	struct ends parents, childs;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	ends_open(&parents, RDMA_PS_TCP);
+	ends_establish(&parents);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		alarm(30);
+		ends_open(&childs, RDMA_PS_TCP);
+		ends_establish(&childs);
+		ends_close(&childs);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(rdma_disconnect(parents.active), 0);
+	event = ends_expect(parents.channel, RDMA_CM_EVENT_DISCONNECTED);
+	assert_ptr_equal(event->id, parents.passive);
+	rdma_ack_cm_event(event);
+	ends_close(&parents);
+}
+
 /* ---- synchronous ids ---- */
 
 static void *connect_synchronously(void *arg)
@@ -380,6 +412,7 @@ int main(void)
 		cmocka_unit_test(destroy__waits_for_acknowledgement),
 		cmocka_unit_test(destroy__takes_unread_events_along),
 		cmocka_unit_test(migrate__unread_events_move),
+		cmocka_unit_test(fork__both_connect),
 		cmocka_unit_test(synchronous__whole_dialogue),
 		cmocka_unit_test(synchronous__refused),
 	};

@@ -223,6 +223,12 @@ int cm_device_for_loopback(bool is_v4, struct roce_gid *out_gid, uint32_t *out_i
 	return error;
 }
 
+void cm_devices_forget(void)
+{
+	roce_list_init(&devices);
+	pthread_mutex_init(&devices_lock, NULL);
+}
+
 struct ibv_context **rdma_get_devices(int *num_devices)
 {
 	struct ibv_context **contexts = NULL;

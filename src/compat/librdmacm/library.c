@@ -40,6 +40,7 @@ static void on_fork_parent(void)
 static void on_fork_child(void)
 {
 	client = NULL;
+	cm_devices_forget();
 	pthread_mutex_unlock(&cm_lock);
 	pthread_mutex_unlock(&client_lock);
 }

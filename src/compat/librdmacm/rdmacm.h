@@ -195,6 +195,8 @@ int cm_bind(struct cm_id *id, const struct sockaddr *addr, int family);
 /* Binds the id to the device of an interface: verbs, pd, port_num. 0, -ENODEV, ... */
 int cm_device_bind(struct cm_id *id, uint32_t ifindex);
 void cm_device_unbind(struct cm_id *id);
+/* In a forked child: the parent's contexts are of no use there. */
+void cm_devices_forget(void);
 /* The GID's index in the device's table, or -ENODEV. */
 int cm_device_gid_index(const struct cm_device *dev, const struct roce_gid *gid);
 /* The address by which this host reaches itself: of the first device that has one of the family. */
