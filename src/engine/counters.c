@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -153,10 +154,14 @@ static void add(struct roce_shared_counters *sum, const struct roce_shared_count
 #undef X
 }
 
-/* False: no counters of this version. */
+/* False: no counters of this version. The size is looked at too: another uroce of this user may
+ * have more counters than we, and a version that nobody has thought of. */
 static bool read_counters(int fd, struct roce_shared_counters *out)
 {
-	return pread(fd, out, sizeof(*out), 0) == (ssize_t)sizeof(*out) &&
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_size == (off_t)sizeof(*out) &&
+	       pread(fd, out, sizeof(*out), 0) == (ssize_t)sizeof(*out) &&
 	       out->magic == ROCE_SHARED_COUNTERS_MAGIC &&
 	       out->version == ROCE_SHARED_COUNTERS_VERSION;
 }
@@ -245,4 +250,27 @@ int roce_shared_counters_sum(uint32_t ifindex, struct roce_shared_counters *out)
 	*out = past;
 	add(out, &living);
 	return err;
+}
+
+/* ---- names ---- */
+
+void roce_shared_counters_each(const struct roce_shared_counters *c, roce_shared_counter_fn *each,
+			       void *ctx)
+{
+	static const char *const decode_names[ROCE_DECODE_COUNT] = {
+#define X(name, text) "decode_" #name,
+		ROCE_DECODE_LIST(X)
+#undef X
+	};
+
+	for (uint32_t i = 0; i < ROCE_COUNTER_COUNT; i++)
+		each(ctx, roce_counter_str(i), c->transport.v[i]);
+#define X(field, text) each(ctx, #field, c->engine.field);
+	ROCE_ENGINE_STATS(X)
+#undef X
+	for (uint32_t i = 0; i < ROCE_DECODE_COUNT; i++)
+		each(ctx, decode_names[i], c->decode[i]);
+#define X(field, text) each(ctx, "io_" #field, c->pktio.field);
+	ROCE_PKTIO_STATS(X)
+#undef X
 }

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define ROCE_SHARED_COUNTERS_MAGIC   0x756e6365u
-#define ROCE_SHARED_COUNTERS_VERSION 1u
+#define ROCE_SHARED_COUNTERS_VERSION 2u
 
 /* X(field, what it counts) */
 #define ROCE_ENGINE_STATS(X)                                                            \
@@ -63,5 +63,11 @@ void roce_shared_counters_destroy(struct roce_shared_counters *counters, int fd)
  * namespace. Never less than the last time. 0 or -errno: there is no directory to share.
  */
 int roce_shared_counters_sum(uint32_t ifindex, struct roce_shared_counters *out);
+
+/* Each counter under its name for users, which sysfs and `uroce counters` share; always in this
+ * order. */
+typedef void roce_shared_counter_fn(void *ctx, const char *name, uint64_t value);
+void roce_shared_counters_each(const struct roce_shared_counters *c, roce_shared_counter_fn *each,
+			       void *ctx);
 
 #endif

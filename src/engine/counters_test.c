@@ -138,6 +138,24 @@ static void sum__of_a_killed_process(void **state)
 	close(ready[1]);
 }
 
+/* Of a uroce with one counter more: what stands where is not known, so it neither counts nor, when
+ * its process has ended, becomes the past. */
+static void sum__not_of_another_layout(void **state)
+{
+	uint32_t ifindex = test_index();
+	struct roce_shared_counters *c;
+	int fd;
+
+	(void)state;
+	c = create(ifindex, &fd);
+	count(c, 9);
+	assert_int_equal(sum_of_packets(ifindex), 1552);
+	assert_int_equal(ftruncate(fd, (off_t)(sizeof(*c) + sizeof(uint64_t))), 0);
+	assert_int_equal(sum_of_packets(ifindex), 1543);
+	roce_shared_counters_destroy(c, fd);
+	assert_int_equal(sum_of_packets(ifindex), 1543);
+}
+
 static int remove_files(void **state)
 {
 	char dir[ROCE_SHARED_DIR_MAX];
@@ -159,6 +177,7 @@ int main(void)
 		cmocka_unit_test(sum__of_the_living_and_the_past),
 		cmocka_unit_test(sum__not_of_another_device),
 		cmocka_unit_test(sum__of_a_killed_process),
+		cmocka_unit_test(sum__not_of_another_layout),
 		cmocka_unit_test(create__has_a_name),
 	};
 	char dir[ROCE_SHARED_DIR_MAX];

@@ -24,12 +24,6 @@
 
 #define MEMORY_NAME "uroce-counters" /* of a file, or of memory without one */
 
-static const char *const decode_names[ROCE_DECODE_COUNT] = {
-#define X(name, text) "decode_" #name,
-	ROCE_DECODE_LIST(X)
-#undef X
-};
-
 struct printer {
 	bool json;
 	bool all; /* counters of 0 too */
@@ -37,8 +31,10 @@ struct printer {
 	bool is_first; /* counter of a device */
 };
 
-static void print_counter(struct printer *p, const char *name, uint64_t value)
+static void print_counter(void *printer, const char *name, uint64_t value)
 {
+	struct printer *p = printer;
+
 	if (!value && !p->all && !p->json)
 		return;
 	if (p->json)
@@ -64,16 +60,7 @@ static void print_counters(struct printer *p, const struct roce_shared_counters 
 	}
 	p->device_count++;
 	p->is_first = true;
-	for (uint32_t i = 0; i < ROCE_COUNTER_COUNT; i++)
-		print_counter(p, roce_counter_str(i), c->transport.v[i]);
-#define X(field, text) print_counter(p, #field, c->engine.field);
-	ROCE_ENGINE_STATS(X)
-#undef X
-	for (uint32_t i = 0; i < ROCE_DECODE_COUNT; i++)
-		print_counter(p, decode_names[i], c->decode[i]);
-#define X(field, text) print_counter(p, "io_" #field, c->pktio.field);
-	ROCE_PKTIO_STATS(X)
-#undef X
+	roce_shared_counters_each(c, print_counter, p);
 	if (p->json)
 		printf("}}");
 }

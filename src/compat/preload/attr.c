@@ -205,24 +205,9 @@ static void emit_port_counters(const struct emitter *e, const struct roce_shared
 		     c->engine.rx_bad_icrc + c->engine.rx_too_short + c->pktio.rx_truncated);
 }
 
-static void emit_hw_counters(const struct emitter *e, const struct roce_shared_counters *c)
+static void emit_hw_counter(void *emitter, const char *name, uint64_t value)
 {
-	static const char *const decode_names[ROCE_DECODE_COUNT] = {
-#define X(name, text) "decode_" #name,
-		ROCE_DECODE_LIST(X)
-#undef X
-	};
-
-	for (uint32_t i = 0; i < ROCE_COUNTER_COUNT; i++)
-		emit_counter(e, "hw_counters", roce_counter_str(i), c->transport.v[i]);
-#define X(field, text) emit_counter(e, "hw_counters", #field, c->engine.field);
-	ROCE_ENGINE_STATS(X)
-#undef X
-	for (uint32_t i = 0; i < ROCE_DECODE_COUNT; i++)
-		emit_counter(e, "hw_counters", decode_names[i], c->decode[i]);
-#define X(field, text) emit_counter(e, "hw_counters", "io_" #field, c->pktio.field);
-	ROCE_PKTIO_STATS(X)
-#undef X
+	emit_counter(emitter, "hw_counters", name, value);
 }
 
 /* ---- interface ---- */
@@ -236,7 +221,7 @@ void roce_attr_each(const struct roce_attr_device *d, roce_attr_fn *each, void *
 	emit_port(&e, d->netdev);
 	emit_gids(&e, d->netdev);
 	emit_port_counters(&e, d->counters);
-	emit_hw_counters(&e, d->counters);
+	roce_shared_counters_each(d->counters, emit_hw_counter, &e);
 }
 
 struct reading {
