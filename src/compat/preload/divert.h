@@ -20,7 +20,7 @@
 struct roce_divert_source {
 	/* "<root>/sys", made and up to date; NULL when there is none. Does not go away. */
 	const char *(*sysfs_path)(void);
-	/* The content of a file without its newline: its length, or -1. */
+	/* The content of a file without its newline: its length, or negative. */
 	int (*read_file)(const char *dir, const char *file, char *buf, size_t size);
 };
 

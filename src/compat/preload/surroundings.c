@@ -9,9 +9,9 @@
  */
 #include "compat/preload/surroundings.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/list.h"
-#include "base/ns.h"
 #include "compat/preload/divert.h"
 #include "compat/preload/got.h"
 #include "compat/preload/tree.h"
@@ -37,7 +37,7 @@
 #define FACTS	       "facts"
 
 #define LOCK_TRIES_MAX 100
-#define LOCK_PAUSE_NS  (10 * 1000000)
+#define LOCK_PAUSE_NS  10000000
 
 #define LIBRARY	       "libibverbs.so.1"
 
@@ -253,18 +253,10 @@ static const char *make_path(void)
 	return remember(sysfs);
 }
 
-static roce_ns_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (roce_ns_t)ts.tv_sec * ROCE_NS_PER_S + (roce_ns_t)ts.tv_nsec;
-}
-
 static const char *find_path(void)
 {
 	uint64_t key = make_key();
-	roce_ns_t now = now_ns();
+	roce_ns_t now = roce_clock_now();
 
 	if (!current || key != current_key || now - looked_ns > FRESH_NS) {
 		current = make_path();

@@ -55,9 +55,10 @@ static void write_file(struct writer *w, const char *path, const char *text)
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	char line[PATH_MAX + 1];
 	int n = snprintf(line, sizeof(line), "%s\n", text);
+	ssize_t written = fd < 0 ? -1 : write(fd, line, (size_t)n);
 
-	if (fd < 0 || write(fd, line, (size_t)n) != n)
-		w->err = -errno;
+	if (written != n)
+		w->err = written < 0 ? -errno : -ENOSPC;
 	if (fd >= 0)
 		close(fd);
 }

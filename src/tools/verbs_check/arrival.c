@@ -265,7 +265,7 @@ static enum vc_verdict accept_message(struct vc_run *run, const struct origin *o
 		(struct vc_taken){true, true, origin->from, origin->lane, index};
 	if (request_of(run, origin, index)->flags & VC_MULTICAST)
 		run->report->arrived_group++;
-	else
+	else if (!(request_of(run, origin, index)->flags & VC_REPLY)) /* as awaited ones */
 		run->report->arrived[run->program->transport]++;
 	return check_writes(run, origin, index);
 }

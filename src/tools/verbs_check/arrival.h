@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An open seed's account of which message took which receive. Filled by arrival.c as completions
- * come; the final comparison of memory (open_memory.c) is built on it.
+ * come; the final comparison of memory (image.c) is built on it.
  */
 #ifndef VERBS_CHECK_ARRIVAL_H
 #define VERBS_CHECK_ARRIVAL_H

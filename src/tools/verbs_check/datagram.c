@@ -12,21 +12,15 @@
 
 #define GROUP_LID 0
 
-static bool is_ipv4(const union ibv_gid *gid)
-{
-	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-	return memcmp(gid->raw, prefix, sizeof(prefix)) == 0;
-}
-
-/* 239.x.y.z of organisation scope, or ff15:: of link-local scope upwards; of the own family. */
+/* Of the own family: 239.x.y.z, or ff12::... (not permanent, of link-local scope: scope 1 would not
+ * leave the host). */
 static void draw_group(const struct vc_program *program, const union ibv_gid *own,
 		       union ibv_gid *out_group)
 {
 	uint64_t bits = program->group;
 
 	memset(out_group, 0, sizeof(*out_group));
-	if (is_ipv4(own)) {
+	if (vc_gid_is_ipv4(own)) {
 		memcpy(out_group->raw, own->raw, 12);
 		out_group->raw[12] = 239;
 		for (int i = 13; i < 16; i++, bits >>= 8)
@@ -110,13 +104,16 @@ void vc_datagram_destroy(struct vc_endpoint *endpoint, const struct vc_program *
 			 uint32_t side, struct vc_report *report)
 {
 	for (uint32_t q = 0; q < VC_QP_MAX; q++) {
+		int error;
+
 		destroy_ah(endpoint->ahs[q], report);
 		destroy_ah(endpoint->returns[q].ah, report);
 		if (!endpoint->group_ah || !endpoint->qps[q] ||
 		    !program->sides[side].lanes[q].attached || report->verdict != VC_RIGHT)
 			continue;
-		if (ibv_detach_mcast(endpoint->qps[q], &endpoint->group, GROUP_LID))
-			(void)vc_report_wrong(report, "ibv_detach_mcast: %s", strerror(errno));
+		error = ibv_detach_mcast(endpoint->qps[q], &endpoint->group, GROUP_LID);
+		if (error)
+			(void)vc_report_wrong(report, "ibv_detach_mcast: %s", strerror(error));
 	}
 	destroy_ah(endpoint->group_ah, report);
 }

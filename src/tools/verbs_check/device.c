@@ -45,7 +45,7 @@ static enum vc_verdict open_context(struct vc_device *device, const char *name,
 	return VC_RIGHT;
 }
 
-static bool is_mapped_ipv4(const union ibv_gid *gid)
+bool vc_gid_is_ipv4(const union ibv_gid *gid)
 {
 	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
 
@@ -64,7 +64,7 @@ static int choose_gid_index(const struct vc_device *device)
 		if (ibv_query_gid_ex(device->context, device->port, (uint32_t)i, &entry, 0) ||
 		    entry.gid_type != IBV_GID_TYPE_ROCE_V2)
 			continue;
-		if (is_mapped_ipv4(&entry.gid))
+		if (vc_gid_is_ipv4(&entry.gid))
 			rank = 3;
 		else if (entry.gid.raw[0] != 0xfe)
 			rank = 2;

@@ -31,4 +31,7 @@ enum vc_verdict vc_device_open(struct vc_device *device, const struct vc_options
 enum vc_verdict vc_device_probe(struct vc_device *device, struct vc_report *report);
 void vc_device_close(struct vc_device *device);
 
+/* An IPv4 address in the form of an IPv6 one, as RoCEv2 names them. */
+bool vc_gid_is_ipv4(const union ibv_gid *gid);
+
 #endif

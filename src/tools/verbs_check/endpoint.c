@@ -207,7 +207,6 @@ enum vc_verdict vc_endpoint_create(struct vc_endpoint *endpoint, struct vc_devic
 {
 	const struct vc_side *side = &program->sides[s];
 	enum vc_verdict verdict;
-
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);

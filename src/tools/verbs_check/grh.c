@@ -57,17 +57,10 @@ void vc_grh_blank(const struct vc_run *run, const struct vc_receive *receive)
 	}
 }
 
-static bool is_ipv4(const union ibv_gid *gid)
-{
-	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-	return memcmp(gid->raw, prefix, sizeof(prefix)) == 0;
-}
-
 static bool is_header_right(const uint8_t *bytes, const union ibv_gid *source,
 			    const union ibv_gid *target)
 {
-	if (is_ipv4(source))
+	if (vc_gid_is_ipv4(source))
 		return bytes[IPV4_AT] == 0x45 && bytes[IPV4_HOPS] > 0 &&
 		       memcmp(bytes + IPV4_SOURCE, source->raw + 12, 4) == 0 &&
 		       memcmp(bytes + IPV4_TARGET, target->raw + 12, 4) == 0;
@@ -128,8 +121,8 @@ enum vc_verdict vc_grh_check(struct vc_run *run, const struct ibv_wc *wc,
 			run->report,
 			"datagram in receive %u of pool %u: no IP%s header from the sender in its "
 			"first 40 bytes (version nibbles %x and %x)",
-			place->index, place->pool, is_ipv4(source) ? "v4" : "v6", bytes[0] >> 4,
-			bytes[IPV4_AT] >> 4);
+			place->index, place->pool, vc_gid_is_ipv4(source) ? "v4" : "v6",
+			bytes[0] >> 4, bytes[IPV4_AT] >> 4);
 	return keep_return(run, wc, place, bytes);
 }
 
@@ -141,7 +134,7 @@ enum vc_verdict vc_grh_check_class(struct vc_run *run, const struct vc_grh_place
 
 	copy_header(run, place, bytes);
 	found = bytes[IPV4_AT + 1];
-	if (!is_ipv4(&run->device->gid))
+	if (!vc_gid_is_ipv4(&run->device->gid))
 		found = (uint8_t)(bytes[0] << 4 | bytes[1] >> 4);
 	if ((found ^ expected) & ~ECN_BITS)
 		return vc_report_wrong(

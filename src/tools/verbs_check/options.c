@@ -284,6 +284,8 @@ void vc_options_replay(const struct vc_options *options, bool client, uint64_t s
 	       options->loopback ? "--loopback" : (options->host ? options->host : "HOST"));
 }
 
+#define VC_LISTED(id, name) " " name
+
 void vc_options_parse(struct vc_options *options, int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -293,10 +295,9 @@ void vc_options_parse(struct vc_options *options, int argc, char **argv)
 		.doc = "Checks every byte, immediate, status and count of RDMA operations drawn "
 		       "from "
 		       "seeds.\vWithout HOST it is the server, whose client decides what is run. "
-		       "Features: srq, resize-srq, srq-limit, wr, cq-ex, resize-cq, rereg, odp, "
-		       "implicit, dm, window1, drain, async, multicast, reply, bad-qkey, "
-		       "oversize. Exit "
-		       "status: 0 all right, 1 wrong data or status, 2 usage or environment.",
+		       "Features:" VC_FEATURES(VC_LISTED) ". Exit "
+							  "status: 0 all right, 1 wrong data or "
+							  "status, 2 usage or environment.",
 	};
 
 	argp_err_exit_status = VC_UNUSABLE;
