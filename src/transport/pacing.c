@@ -26,6 +26,8 @@ bool roce_qp_limit_rate(struct roce_qp *qp, uint32_t kbit_per_s, uint32_t burst_
 	if ((qp->attr.state != ROCE_QP_RTS && qp->attr.state != ROCE_QP_SQD) ||
 	    qp->cfg.type == ROCE_QP_XRC_TGT)
 		return ROCE_MARKED(pacing_not_sending, false);
+	if (!qp->rate.kbit_per_s)
+		qp->is_rate_behind = false; /* what it was under an earlier limit is past */
 	qp->attr.rate_kbit_per_s = qp->rate.kbit_per_s = kbit_per_s;
 	qp->rate_late_ns = burst_bytes ? 0 : LATE_NS;
 	/* A packet may go while those before it are a burst ahead, so it is a part of the burst. */

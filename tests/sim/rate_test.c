@@ -208,6 +208,31 @@ static void limit_rate__changes(void **state)
 	fixture_stop(&f);
 }
 
+/* A queue that was held back under an earlier limit makes up for nothing under the next one. */
+static void limit_rate__begins_anew(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	start(ROCE_QP_RC);
+	assert_true(roce_qp_limit_rate(f.a, 100000, 0));
+	fixture_post(&f, 0, ROCE_WR_RDMA_WRITE, 1, BUF, 0);
+	sim_pair_run(&f.pair, ROCE_NS_PER_MS);
+	assert_true(roce_qp_limit_rate(f.a, 0, 0));
+	roce_link_kick(&f.pair.link, 0);
+	sim_pair_run(&f.pair, 20 * ROCE_NS_PER_MS);
+	assert_int_equal(f.a->sq.completed, f.a->sq.posted);
+	assert_true(roce_qp_limit_rate(f.a, 100000, 0));
+	before = sent.ip_bytes;
+	sent.at_once_max = 0;
+	fixture_post(&f, 0, ROCE_WR_RDMA_WRITE, 2, BUF, 0);
+	sim_pair_run(&f.pair, ROCE_NS_PER_MS);
+	/* 200 us and a packet at once, then the rate. */
+	assert_in_range(sent.at_once_max, 1, 2500 + 2 * 1100);
+	assert_in_range(sent.ip_bytes - before, 1, 12500 + 2500 + 2 * 1100);
+	fixture_stop(&f);
+}
+
 /* Answers are not the send queue's: the peer reads at full speed. */
 static void limit_rate__answers_are_free(void **state)
 {
@@ -229,6 +254,7 @@ int main(void)
 		cmocka_unit_test(limit_rate__slower_than_the_timeout),
 		cmocka_unit_test(limit_rate__called_late),
 		cmocka_unit_test(limit_rate__changes),
+		cmocka_unit_test(limit_rate__begins_anew),
 		cmocka_unit_test(limit_rate__answers_are_free),
 	};
 
