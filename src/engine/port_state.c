@@ -6,6 +6,7 @@
  */
 #include "engine/port_state.h"
 
+#include "verbs/limits.h"
 #include "wire/mtu.h"
 
 #include <errno.h>
@@ -14,6 +15,8 @@
 #include <unistd.h>
 
 #define SETTLE_TRIES_MAX 16u
+
+_Static_assert(ROCE_NETDEV_GIDS_MAX == ROCE_GID_TABLE, "query_port tells how long the table is");
 
 /* ---- what changed ---- */
 

@@ -124,9 +124,9 @@ static void on_wake(struct roce_progress *p, bool is_timer)
 		stand_aside(p);
 	} else {
 		take_over(p);
+		/* More than ROUNDS_MAX: let others in, go on. */
 		if (roce_tx_is_pending(p->queue->transport))
-			roce_progress_wake_at(p,
-					      now); /* more than ROUNDS_MAX: let others in, go on */
+			roce_progress_wake_at(p, now);
 	}
 	roce_progress_wake_for_next(p, now);
 }

@@ -67,6 +67,18 @@ int roce_av_resolve(struct roce_device *dev, const char *call, const struct roce
 	return 0;
 }
 
+int roce_av_hold(struct roce_device *dev, const char *call, const struct roce_path *path)
+{
+	int err = dev->env->hold_gid(dev->env_ctx, path->sgid_index, &path->sgid);
+
+	if (err == -ENOENT)
+		return roce_refuse(EINVAL,
+				   "%s: ah_attr.grh.sgid_index %u: its address left the network "
+				   "device just now",
+				   call, path->sgid_index);
+	return err;
+}
+
 static int enter_device(struct roce_ah *ah)
 {
 	struct roce_device *dev = ah->ctx->dev;
@@ -92,10 +104,9 @@ int roce_ah_init(struct roce_ah *ah, struct roce_context *ctx, struct roce_pd *p
 	*ah = (struct roce_ah){.ctx = ctx, .pd = pd};
 	err = roce_av_resolve(ctx->dev, "create_ah", av, &ah->path);
 	if (!err)
-		err = ctx->dev->env->hold_gid(ctx->dev->env_ctx, ah->path.sgid_index,
-					      &ah->path.sgid);
+		err = roce_av_hold(ctx->dev, "create_ah", &ah->path);
 	if (err)
-		return err == -ENOENT ? -EINVAL : err; /* it left just now */
+		return err;
 	err = enter_device(ah);
 	if (err)
 		ctx->dev->env->release_gid(ctx->dev->env_ctx, ah->path.sgid_index);

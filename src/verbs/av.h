@@ -23,6 +23,10 @@ struct roce_av {
 int roce_av_resolve(struct roce_device *dev, const char *call, const struct roce_av *av,
 		    struct roce_path *out);
 
+/* Holds the GID index of a resolved path until env->release_gid(). -EINVAL as above when the
+ * address has left since, -ENOTCONN in a forked child. */
+int roce_av_hold(struct roce_device *dev, const char *call, const struct roce_path *path);
+
 /* An address handle: a resolved path of a domain, which holds its GID index. */
 struct roce_ah {
 	struct roce_context *ctx;

@@ -33,6 +33,7 @@ struct loop_env {
 	int slot_error;
 	int open_error;
 	int held_count;		     /* GID entries */
+	bool is_leaving;	     /* what a question found has gone when it is to be held */
 	uint32_t gid_count;	     /* 0: those of loop_gid() */
 	struct roce_gid gids[4];     /* else these; a zero one is an empty entry */
 	struct roce_gid opened_last; /* address */
@@ -218,7 +219,8 @@ static int loop_hold_gid(void *ctx, uint32_t index, const struct roce_gid *gid)
 	struct roce_gid at;
 	uint32_t ifindex;
 
-	if (loop_query_gid(ctx, index, &at, &ifindex) != 0 || !roce_gid_is_equal(&at, gid))
+	if (env->is_leaving || loop_query_gid(ctx, index, &at, &ifindex) != 0 ||
+	    !roce_gid_is_equal(&at, gid))
 		return -ENOENT;
 	env->held_count++;
 	return 0;

@@ -256,6 +256,26 @@ static void handle__holds_its_index(void **state)
 	assert_int_equal(f->env.held_count, 0);
 }
 
+/* Between the question for an address and holding its index it may leave. */
+static void address__leaves_meanwhile(void **state)
+{
+	struct fixture *f = *state;
+	struct roce_av av = loop_av();
+	struct roce_ah ah;
+
+	make_qp(f, ROCE_QP_RC);
+	assert_int_equal(loop_qp_to_init(&f->qp, 0), 0);
+	f->env.is_leaving = true;
+	assert_int_equal(roce_ah_init(&ah, &f->ctx, &f->pd, &av), -EINVAL);
+	assert_int_equal(loop_qp_to_rtr(&f->qp, f->qp.qp.cfg.qpn.v), -EINVAL);
+	assert_int_equal(f->qp.qp.attr.state, ROCE_QP_INIT);
+	assert_int_equal(f->env.open_count, 0);
+	assert_true(roce_list_is_empty(&f->env.dev.transport.peers));
+	f->env.is_leaving = false;
+	assert_int_equal(loop_qp_to_rtr(&f->qp, f->qp.qp.cfg.qpn.v), 0);
+	assert_int_equal(roce_verbs_qp_fini(&f->qp), 0);
+}
+
 int main(void)
 {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -267,6 +287,7 @@ int main(void)
 		WITH(datagrams__from_an_address_that_left),
 		WITH(connected__stays_and_holds_its_index),
 		WITH(handle__holds_its_index),
+		WITH(address__leaves_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,19 +223,21 @@ static int acquire_path(struct roce_verbs_qp *vqp, struct roce_qp_attr *attr, ui
 	attr->peer = get_peer(dev, &attr->path.dgid, roce_qpn_slot((roce_qpn_t){dest_qpn}));
 	if (!attr->peer)
 		return -ENOMEM;
-	err = dev->env->hold_gid(dev->env_ctx, attr->path.sgid_index, &attr->path.sgid);
+	err = roce_av_hold(dev, "modify_qp", &attr->path);
 	if (err)
 		goto drop_peer;
 	err = dev->env->open_address(dev->env_ctx, &attr->path.sgid);
-	if (err)
+	if (err) {
+		err = roce_refuse(-err, "modify_qp: GID index %u cannot be opened (error %d)",
+				  attr->path.sgid_index, -err);
 		goto release_gid;
+	}
 	return 0;
 release_gid:
 	dev->env->release_gid(dev->env_ctx, attr->path.sgid_index);
 drop_peer:
 	put_peer(attr->peer);
-	return roce_refuse(-err, "modify_qp: GID index %u cannot be opened (error %d)",
-			   attr->path.sgid_index, -err);
+	return err;
 }
 
 /* What the queue pair still owes its peer (the ACK of a message whose completion the program has
