@@ -25,6 +25,7 @@ import time
 import zlib
 
 SKIP = 77
+NOBODY = 65534
 PORT = 4791
 TCP, UDP = 0x106, 0x111
 CHILD = 0x80000000
@@ -41,6 +42,10 @@ build = ""
 
 
 class Failure(Exception):
+    pass
+
+
+class Skip(Exception):
     pass
 
 
@@ -305,14 +310,14 @@ class Stranger:
         self.tx.bind((address, 0))
         self.rx = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.rx.bind((address, PORT))
-        self.rx.settimeout(5)
 
     def send(self, remote, mad, **more):
         self.tx.sendto(packet(self.address, remote, self.tx.getsockname()[1], mad, **more),
                        (remote, PORT))
 
-    def receive(self):
+    def receive(self, seconds=5):
         """(attribute, transaction ID, CM data) of what came, after a look at the packet."""
+        self.rx.settimeout(seconds)
         p, (source, sport) = self.rx.recvfrom(2000)
         psn = int.from_bytes(p[9:12], "big")
         check(p == packet(source, self.address, sport, p[20:276], psn=psn), "a well-formed packet")
@@ -831,6 +836,50 @@ def test_many_programs():
         p.close()
 
 
+def test_two_users():
+    """Users who share a daemon share its addresses, and nothing else."""
+    with open("/proc/self/uid_map", encoding="ascii") as f:
+        if os.geteuid() != 0 or int(f.read().split()[2]) <= NOBODY:
+            raise Skip("no right to act as another user")
+    Program().close()  # it is up
+    daemon.stop()
+    daemon.start("--share-with=%d" % NOBODY)
+    stranger = None
+    root = Program()
+    os.chmod(os.environ["UROCE_SOCKET"], 0o777)
+    os.seteuid(NOBODY)
+    try:
+        nobody = Program()
+    finally:
+        os.seteuid(0)
+    os.seteuid(NOBODY - 1)
+    try:
+        stranger = Program()
+    except Failure:
+        pass
+    finally:
+        os.seteuid(0)
+    check(stranger is None, "a third user is served")
+    l = root.listen(B)
+    for port, number in ((7471, EADDRINUSE), (0, 0)):
+        try:
+            nobody.bind(B, port)
+            check(number == 0, "port %d was had twice" % port)
+        except Refused as e:
+            check(e.errno == number, "errno %d" % e.errno)
+    _, child = establish(nobody, root)
+    for handle in (l, child):
+        try:
+            nobody.ask(handle, DISCONNECT)
+            raise Failure("another user's id was used")
+        except Refused as e:
+            check(e.errno == EINVAL, "errno %d" % e.errno)
+    root.no_event()
+    nobody.close()
+    check(root.event(DISCONNECTED).handle == child, "told when the other user's program dies")
+    root.close()
+
+
 def resident_kib():
     with open("/proc/%d/status" % daemon.process.pid, encoding="ascii") as f:
         return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
@@ -943,6 +992,37 @@ def test_stranger():
     s.close()
     thief.close()
     b.close()
+
+
+def test_dreq_outlives_its_program():
+    """The last program dies, and the DREQ for its peer is lost: uroced stays until it is answered,
+    then leaves."""
+    Program().close()  # it is up
+    daemon.stop()
+    daemon.start("--idle-exit=1")
+    a = Program()
+    s = Stranger()
+    h = a.connect_to(A, C, qpn=0x10001)
+    attribute, tid, data = s.receive()
+    check(attribute == 0x10, "a REQ")
+    active = struct.unpack_from(">I", data, 0)[0]
+    rep = struct.pack(">III", 0xabc, active, 0) + (0x222 << 8).to_bytes(4, "big") + bytes(12) + \
+        struct.pack(">Q", 0x42)
+    s.send(A, mad(0x13, rep, tid))
+    a.event(CONNECT_RESPONSE)
+    a.ask(h, ESTABLISH)
+    check(s.receive()[0] == 0x14, "an RTU")
+    a.close()
+    first = s.receive()
+    check(first[0] == 0x15 and first[2][8:11] == b"\x00\x02\x22", "a DREQ at once, with our QPN")
+    second = s.receive(10)  # the first was lost
+    check(second == first, "the same again")
+    check(daemon.process.poll() is None, "it is still there")
+    s.send(A, mad(0x16, struct.pack(">II", 0xabc, active), first[1]))
+    eventually(lambda: daemon.process.poll() is not None, "it leaves", 5)
+    s.close()
+    daemon.start()
+    Program().close()
 
 
 def random_body(draw, op):
@@ -1061,10 +1141,10 @@ class Daemon:
     def __init__(self):
         self.process = None
 
-    def start(self):
+    def start(self, *more):
         self.process = subprocess.Popen(
             [build + "/bin/uroced", "--foreground", "--no-keeper", "--idle-exit=0",
-             "--socket=" + os.environ["UROCE_SOCKET"]], stdin=subprocess.DEVNULL)
+             "--socket=" + os.environ["UROCE_SOCKET"], *more], stdin=subprocess.DEVNULL)
 
     def kill(self):
         self.process.kill()
@@ -1122,6 +1202,10 @@ def main():
             test()
             daemon.stop()
             result = "ok"
+        except Skip as e:
+            Program().close()
+            daemon.stop()
+            result = "skipped: %s" % e
         except Exception as e:  # the other tests say more about the cause
             import traceback
             traceback.print_exc()
