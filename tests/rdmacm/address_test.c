@@ -161,6 +161,38 @@ static void resolve__what_the_id_shows(void **state)
 	rdma_destroy_id(id);
 }
 
+/* A program that brings its own path. */
+static void resolve__path_of_the_program(void **state)
+{
+	struct ibv_path_data data[2] = {{0}, {.flags = IBV_PATH_FLAG_PRIMARY}};
+	struct sockaddr_in to = v4("127.0.0.1", 4420);
+	struct rdma_cm_id *id = make(RDMA_PS_TCP);
+	struct ibv_path_record *path = &data[1].path;
+
+	(void)state;
+	assert_int_equal(rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 1000), 0);
+	rdma_ack_cm_event(ends_expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED));
+	path->sgid = id->route.addr.addr.ibaddr.sgid;
+	path->dgid = id->route.addr.addr.ibaddr.dgid;
+	path->flowlabel_hoplimit = htobe32(0xabcde << 8 | 7);
+	path->tclass = 0x20;
+	path->pkey = htobe16(0xffff);
+	path->mtu = 2 << 6 | IBV_MTU_1024;
+	path->packetlifetime = 2 << 6 | 14;
+	errno = 0;
+	assert_int_equal(rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, data, 71), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(
+		rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, data, sizeof(data)), 0);
+	rdma_ack_cm_event(ends_expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED));
+	assert_int_equal(ntohl(id->route.path_rec->flow_label), 0xabcde);
+	assert_int_equal(id->route.path_rec->hop_limit, 7);
+	assert_int_equal(id->route.path_rec->traffic_class, 0x20);
+	assert_int_equal(id->route.path_rec->mtu, IBV_MTU_1024);
+	assert_int_equal(id->route.path_rec->packet_life_time, 14);
+	rdma_destroy_id(id);
+}
+
 static void resolve__refused_at_once(void **state)
 {
 	struct sockaddr_in nowhere = v4("198.51.100.1", 1);
@@ -338,6 +370,7 @@ int main(void)
 		TEST(bind__ports),
 		TEST(listen__unbound),
 		TEST(resolve__what_the_id_shows),
+		TEST(resolve__path_of_the_program),
 		TEST(resolve__refused_at_once),
 		TEST(options__sizes_and_moments),
 		TEST(ece__only_without_a_queue_pair),

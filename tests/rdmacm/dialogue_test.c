@@ -260,6 +260,63 @@ static void connect__without_queue_pairs(void **state)
 	ends_close(&e);
 }
 
+/* Vendors' connection options travel in REQ, and may be a reason to refuse. */
+static void ece__offered_and_refused(void **state)
+{
+	struct ibv_ece ece = {.vendor_id = 0x15b3, .options = 0x12345678};
+	struct rdma_conn_param param = {.qp_num = 0x10203};
+	struct rdma_cm_event *event;
+	struct ibv_ece got;
+	struct ends e;
+
+	(void)state;
+	ends_open(&e, RDMA_PS_TCP);
+	assert_int_equal(rdma_set_local_ece(e.active, &ece), 0);
+	assert_int_equal(rdma_connect(e.active, &param), 0);
+	event = ends_expect(e.channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	e.passive = event->id;
+	rdma_ack_cm_event(event);
+	assert_int_equal(rdma_get_remote_ece(e.passive, &got), 0);
+	assert_int_equal(got.vendor_id, 0x15b3);
+	assert_int_equal(got.options, 0x12345678);
+	assert_int_equal(rdma_reject_ece(e.passive, "ece", 3), 0);
+	event = ends_expect(e.channel, RDMA_CM_EVENT_REJECTED);
+	assert_int_equal(event->status, 35);
+	check_private(event->param.conn.private_data, event->param.conn.private_data_len, 148,
+		      "ece");
+	rdma_ack_cm_event(event);
+	ends_close(&e);
+}
+
+/* Data may come before the RTU; the program says so, and the RTU changes nothing any more. */
+static void notify__established_early(void **state)
+{
+	struct rdma_conn_param param = {.qp_num = 0x10204};
+	struct rdma_cm_event *event;
+	struct ends e;
+
+	(void)state;
+	ends_open(&e, RDMA_PS_TCP);
+	assert_int_equal(rdma_connect(e.active, &param), 0);
+	event = ends_expect(e.channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	e.passive = event->id;
+	rdma_ack_cm_event(event);
+	param.qp_num = 0x10205;
+	assert_int_equal(rdma_accept(e.passive, &param), 0);
+	assert_int_equal(ends_take(&e, RDMA_CM_EVENT_CONNECT_RESPONSE), 0);
+	assert_int_equal(rdma_notify(e.passive, IBV_EVENT_QP_FATAL), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(rdma_notify(e.passive, IBV_EVENT_COMM_EST), 0);
+	event = ends_expect(e.channel, RDMA_CM_EVENT_ESTABLISHED);
+	assert_ptr_equal(event->id, e.passive);
+	rdma_ack_cm_event(event);
+	assert_int_equal(rdma_notify(e.passive, IBV_EVENT_COMM_EST), -1);
+	assert_int_equal(errno, EISCONN);
+	assert_int_equal(rdma_establish(e.active), 0);
+	ends_expect_none(e.channel, 50);
+	ends_close(&e);
+}
+
 static void datagrams__connect_and_refuse(void **state)
 {
 	struct rdma_conn_param ask = {.private_data = "who", .private_data_len = 3};
@@ -368,6 +425,8 @@ int main(void)
 		cmocka_unit_test(connect__nobody_listens),
 		cmocka_unit_test(accept__peer_has_gone),
 		cmocka_unit_test(connect__without_queue_pairs),
+		cmocka_unit_test(ece__offered_and_refused),
+		cmocka_unit_test(notify__established_early),
 		cmocka_unit_test(datagrams__connect_and_refuse),
 		cmocka_unit_test(private_data__more_than_fits),
 		cmocka_unit_test(calls__at_the_wrong_moment),
