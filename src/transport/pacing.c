@@ -26,8 +26,12 @@ bool roce_qp_limit_rate(struct roce_qp *qp, uint32_t kbit_per_s, uint32_t burst_
 	if ((qp->attr.state != ROCE_QP_RTS && qp->attr.state != ROCE_QP_SQD) ||
 	    qp->cfg.type == ROCE_QP_XRC_TGT)
 		return ROCE_MARKED(pacing_not_sending, false);
-	if (!qp->rate.kbit_per_s)
-		qp->is_rate_behind = false; /* what it was under an earlier limit is past */
+	/* What was sent at a lower rate is no debt (a packet at 1 kbit/s is 9 s of it), and what
+	 * was held back under an earlier limit is past. */
+	if (!kbit_per_s || !qp->rate.kbit_per_s || kbit_per_s > qp->rate.kbit_per_s) {
+		qp->pace = (struct roce_pace){0};
+		qp->is_rate_behind = false;
+	}
 	qp->attr.rate_kbit_per_s = qp->rate.kbit_per_s = kbit_per_s;
 	qp->rate_late_ns = burst_bytes ? 0 : LATE_NS;
 	/* A packet may go while those before it are a burst ahead, so it is a part of the burst. */

@@ -233,6 +233,30 @@ static void limit_rate__begins_anew(void **state)
 	fixture_stop(&f);
 }
 
+/* A higher rate does not wait for what the lower one has run up, also by way of no limit. */
+static void limit_rate__raised(void **state)
+{
+	(void)state;
+	for (int by_none = 0; by_none < 2; by_none++) {
+		roce_ns_t before;
+
+		start(ROCE_QP_RC);
+		assert_true(roce_qp_limit_rate(f.a, 1, 1)); /* 9 s for a packet */
+		fixture_post(&f, 0, ROCE_WR_RDMA_WRITE, 1, 8192, 0);
+		sim_pair_run(&f.pair, ROCE_NS_PER_MS);
+		assert_int_equal(sent.count, 1);
+		before = sim_pair_now(&f.pair);
+		if (by_none)
+			assert_true(roce_qp_limit_rate(f.a, 0, 0));
+		assert_true(roce_qp_limit_rate(f.a, 1000000, 1));
+		roce_link_kick(&f.pair.link, 0);
+		sim_pair_run(&f.pair, ROCE_NS_PER_MS);
+		assert_int_equal(sent.count, 8);
+		assert_in_range(sent.last_at - before, 50 * ROCE_NS_PER_US, 100 * ROCE_NS_PER_US);
+		fixture_stop(&f);
+	}
+}
+
 /* Answers are not the send queue's: the peer reads at full speed. */
 static void limit_rate__answers_are_free(void **state)
 {
@@ -255,6 +279,7 @@ int main(void)
 		cmocka_unit_test(limit_rate__called_late),
 		cmocka_unit_test(limit_rate__changes),
 		cmocka_unit_test(limit_rate__begins_anew),
+		cmocka_unit_test(limit_rate__raised),
 		cmocka_unit_test(limit_rate__answers_are_free),
 	};
 
