@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -276,6 +277,42 @@ static void chain__sent_signal_still_kills(void **state)
 	assert_true(WIFEXITED(status));
 }
 
+static void *copy_with_all_signals_blocked(void *gone)
+{
+	uint8_t local[8];
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	if (roce_guard_copy(local, gone, sizeof(local)) != -EFAULT)
+		return NULL;
+	pthread_sigmask(SIG_SETMASK, NULL, &all);
+	return sigismember(&all, SIGUSR1) ? gone : NULL; /* the others stay as they were */
+}
+
+static void fault_in_a_worker(void)
+{
+	uint8_t *gone = map_pages(1);
+	void *result = NULL;
+	pthread_t worker;
+
+	roce_guard_install();
+	munmap(gone, PAGE);
+	if (pthread_create(&worker, NULL, copy_with_all_signals_blocked, gone) == 0)
+		pthread_join(worker, &result);
+	_exit(result == gone ? 0 : 1);
+}
+
+/* The system would kill a thread that faults with the signal blocked. */
+static void copy__thread_that_blocks_all_signals(void **state)
+{
+	int status = status_of_child(fault_in_a_worker);
+
+	(void)state;
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +327,7 @@ int main(void)
 		cmocka_unit_test(chain__a_circle_of_handlers_dies),
 		cmocka_unit_test(install__off_leaves_the_fault_alone),
 		cmocka_unit_test(chain__sent_signal_still_kills),
+		cmocka_unit_test(copy__thread_that_blocks_all_signals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
