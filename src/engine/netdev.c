@@ -313,7 +313,7 @@ void roce_netdev_device_name(const char *netdev_name, char out[ROCE_DEVICE_NAME_
 		const char *end = strchrnul(pair, ',');
 		size_t length = match_pair(pair, end, netdev_name);
 
-		if (length > 0 && length < ROCE_DEVICE_NAME_MAX) {
+		if (roce_netdev_name_is_usable(pair, length)) {
 			memcpy(out, pair, length);
 			out[length] = '\0';
 			return;

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define ROCE_NETDEV_GIDS_MAX 128u
 #define ROCE_DEVICE_NAME_MAX 64u
@@ -82,6 +83,13 @@ void roce_netdev_guid(const struct roce_netdev *dev, uint8_t out[8]);
 static inline uint32_t roce_netdev_index(const struct roce_netdev *dev)
 {
 	return dev->ifindex - 1;
+}
+
+/* Can a device have this name? It becomes a directory in sysfs. */
+static inline bool roce_netdev_name_is_usable(const char *name, size_t length)
+{
+	return length > 0 && length < ROCE_DEVICE_NAME_MAX && !memchr(name, '/', length) &&
+	       name[0] != '.';
 }
 
 /*

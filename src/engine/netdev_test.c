@@ -97,6 +97,10 @@ static void device_name__default_and_renamed(void **state)
 	setenv("UROCE_NAME", "=lo,,nonsense", 1);
 	roce_netdev_device_name("lo", name);
 	assert_string_equal(name, "uroce_lo");
+	/* A name is a directory in sysfs. */
+	setenv("UROCE_NAME", "../x=lo,..=lo,a/b=lo", 1);
+	roce_netdev_device_name("lo", name);
+	assert_string_equal(name, "uroce_lo");
 	unsetenv("UROCE_NAME");
 }
 

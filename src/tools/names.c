@@ -34,8 +34,8 @@ static int check_pair(const char *names, const char *pair, size_t length, char *
 
 	if (name == 0 || interface == 0)
 		wrong = "is not NAME=INTERFACE";
-	else if (name >= ROCE_DEVICE_NAME_MAX || memchr(pair, '/', name))
-		wrong = "gives a name that is too long or has a slash";
+	else if (!roce_netdev_name_is_usable(pair, name))
+		wrong = "gives a name that is too long, has a slash or begins with a dot";
 	else if (is_named_before(names, pair, name))
 		wrong = "gives a name that another device has already";
 	else if (interface >= sizeof(netdev))
