@@ -132,6 +132,12 @@ void roce_requester_wake_all(struct roce_list *waiters);
 void roce_requester_release(struct roce_qp *qp);
 /* Turns to another peer; what is on its way counts against the new one's window. */
 void roce_requester_set_peer(struct roce_qp *qp, struct roce_peer *peer);
+/* ---- req_packet.c ---- */
+
+/* The WQE's next packet; next_psn moves on behind it. False when there is no room for it (window,
+ * max_rd_atomic): the QP is made ready when there is. */
+bool roce_requester_send_packet(struct roce_qp *qp, struct roce_send_wqe *wqe,
+				struct roce_tx_pkt *pkt, roce_ns_t now);
 /* Packets of a READ that one request asks for, from packet `index` of the message: up to the next
  * chunk boundary. Boundaries are fixed, so a retry asks for a suffix of the original request. */
 uint32_t roce_read_chunk_packets(const struct roce_qp *qp, const struct roce_send_wqe *wqe,

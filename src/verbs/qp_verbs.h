@@ -5,7 +5,8 @@
  * opened, the peer's entry held), and taken down again.
  *
  * Posting is in two steps so that a list of work requests is converted one by one under one lock:
- * roce_verbs_qp_lock(), roce_post_send() or roce_post_recv() for each, roce_verbs_qp_unlock().
+ * roce_verbs_qp_lock(), roce_post_send() or roce_post_recv() for each, roce_verbs_qp_unlock_send()
+ * or _recv().
  */
 #ifndef ROCE_VERBS_QP_VERBS_H
 #define ROCE_VERBS_QP_VERBS_H

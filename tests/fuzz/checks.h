@@ -12,7 +12,7 @@
 
 #define FUZZ_BOOK_SIZE 64u /* more than any queue of the targets is deep */
 
-/* The work requests of one queue since it was last reset; wr_ids come from fuzz_book_post(). */
+/* The work requests of one queue since it was last reset; wr_ids come from fuzz_book_next(). */
 struct fuzz_book {
 	uint32_t generation;
 	uint32_t posted;
