@@ -179,6 +179,15 @@ struct roce_cm *roce_cm_init(void *storage, const struct roce_cm_config *cfg);
 
 const struct roce_cm_counters *roce_cm_counters(const struct roce_cm *cm);
 
+/* What is in use at this moment. */
+struct roce_cm_usage {
+	uint32_t ids;	    /* all, with those of nobody */
+	uint32_t held;	    /* of these: finished, kept only to know late duplicates */
+	uint32_t half_open; /* of these: being set up */
+};
+
+struct roce_cm_usage roce_cm_usage(const struct roce_cm *cm);
+
 void roce_cm_owner_init(struct roce_cm_owner *owner);
 /* Destroys what the owner has left: listeners, then ids (see roce_cm_destroy()). */
 void roce_cm_owner_fini(struct roce_cm *cm, struct roce_cm_owner *owner, roce_ns_t now);

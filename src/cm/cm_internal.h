@@ -103,6 +103,7 @@ struct roce_cm {
 	struct roce_cm_counters counters;
 	struct roce_cm_id *ids;
 	uint32_t ids_used; /* ids below were used once; the others were never touched */
+	uint32_t id_count;
 	struct roce_list free_ids;
 	struct roce_cm_id **local_table;
 	struct roce_cm_id **peer_table;

@@ -82,6 +82,12 @@ const struct roce_cm_counters *roce_cm_counters(const struct roce_cm *cm)
 	return &cm->counters;
 }
 
+struct roce_cm_usage roce_cm_usage(const struct roce_cm *cm)
+{
+	return (struct roce_cm_usage){
+		.ids = cm->id_count, .held = cm->held_count, .half_open = cm->half_open_count};
+}
+
 /* ---- hashes ---- */
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -263,6 +269,7 @@ struct roce_cm_id *roce_cm_id_alloc_as(struct roce_cm *cm, uint32_t local_id)
 	roce_list_init(&id->listener_link);
 	roce_list_init(&id->held_link);
 	roce_timer_init(&id->timer);
+	cm->id_count++;
 	enter_local(cm, id);
 	return id;
 }
@@ -283,6 +290,7 @@ void roce_cm_id_free(struct roce_cm *cm, struct roce_cm_id *id)
 	roce_cm_send_last_words(cm, id);
 	roce_list_remove(&id->report_link);
 	id->info.local_id = 0;
+	cm->id_count--;
 	roce_list_add_tail(&cm->free_ids, &id->owner_link);
 }
 

@@ -466,6 +466,16 @@ bool roce_cm_service_counter(const struct roce_server *s, unsigned i, const char
 			     uint64_t *out_value)
 {
 	const struct roce_cm_service *v = s->cm;
+	const struct roce_cm_usage usage = roce_cm_usage(v->cm);
+	const struct {
+		const char *name;
+		uint64_t value;
+	} more[] = {
+		{"gsi_rx_while_restoring", v->rx_while_restoring},
+		{"cm_ids", usage.ids},
+		{"cm_ids_held", usage.held},
+		{"cm_ids_half_open", usage.half_open},
+	};
 
 	if (i < ROCE_GSI_COUNTER_COUNT) {
 		*out_name = roce_gsi_counter_str((enum roce_gsi_counter)i);
@@ -473,12 +483,12 @@ bool roce_cm_service_counter(const struct roce_server *s, unsigned i, const char
 		return true;
 	}
 	i -= ROCE_GSI_COUNTER_COUNT;
-	if (i == 0) {
-		*out_name = "gsi_rx_while_restoring";
-		*out_value = v->rx_while_restoring;
+	if (i < sizeof(more) / sizeof(more[0])) {
+		*out_name = more[i].name;
+		*out_value = more[i].value;
 		return true;
 	}
-	i--;
+	i -= (unsigned)(sizeof(more) / sizeof(more[0]));
 	if (i >= ROCE_CM_COUNTER_COUNT)
 		return false;
 	*out_name = roce_cm_counter_str(i);

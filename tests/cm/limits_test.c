@@ -195,8 +195,11 @@ static void full__held_ids_give_way(void **state)
 		host_exchange(&s.a, &s.b, s.now);
 		host_expect(&s.a, i, ROCE_CM_REPORT_REJECTED, ROCE_CM_REJ_CONSUMER);
 	}
+	assert_int_equal(roce_cm_usage(s.b.cm).ids, 2);
+	assert_int_equal(roce_cm_usage(s.b.cm).held, 2);
 	/* Two are held; four new ones fit all the same. */
 	assert_int_equal(send_reqs(&s, 4), ROCE_CM_RX_ACCEPTED);
+	assert_int_equal(roce_cm_usage(s.b.cm).half_open, 4);
 	close_scene(&s);
 }
 

@@ -390,7 +390,7 @@ static void check_empty(struct world *w)
 
 		roce_list_for_each (pos, &cm->free_ids)
 			free_ids++;
-		require(w, free_ids == cm->ids_used);
+		require(w, free_ids == cm->ids_used && roce_cm_usage(cm).ids == 0);
 		require(w, cm->half_open_count == 0 && cm->held_count == 0);
 		require(w, cm->dreq_sent_count == 0 && cm->timers.count == 0);
 		require(w, w->host[h].owner.id_count == 0 && w->host[h].owner.half_open_count == 0);

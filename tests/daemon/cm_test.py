@@ -907,6 +907,8 @@ def test_many_connections():
     check(after[0] <= before[0] + 1024 and after[1] <= before[1],
           "KiB and descriptors %s, then %s" % (before, after))
     check(counter("cm_established") == 7000, "all were established, at both ends")
+    eventually(lambda: counter("cm_ids") == counter("cm_ids_held"), "all have ended")
+    check(counter("cm_ids_half_open") == 0, "none is half-open")
     check(counter("cm_timeouts") == 0 and counter("cm_tx_repeated") == 0, "nothing was lost")
     a.close()
     b.close()
