@@ -4,6 +4,7 @@ fio. A server is ready when the connection manager of its namespace has seen it 
 import json
 import os
 import re
+import signal
 import tempfile
 
 from harness import pair, perftest, process
@@ -15,12 +16,15 @@ WHERE = ("pair", 9000)
 COMPLAINTS = re.compile(r"(?i)error|fail|mismatch|unexpected|invalid|unreachable")
 
 
+def status_of(ns):
+    """What `uroce status` says; without a daemon, counters of nothing."""
+    status, output = pair.run(ns, [pair.UROCE, "status", "--json"], on_uroce=False)
+    return json.loads(output) if status == 0 else {"counters": {}}
+
+
 def listens(ns):
     """How many times somebody has listened there, of the daemon that runs now."""
-    status, output = pair.run(ns, [pair.UROCE, "status", "--json"], on_uroce=False)
-    if status != 0:
-        return 0
-    return json.loads(output)["counters"].get("cm_listens", 0)
+    return status_of(ns)["counters"].get("cm_listens", 0)
 
 
 def start_server(ctx, argv):
@@ -112,6 +116,35 @@ def rping_loopback(ctx):
     rping(ctx, None, "127.0.0.1", client_ns=here)
     for address in ("127.0.0.1", "::1", ctx.topology.ipv4, ctx.topology.ipv6):
         rping(ctx, address, address, count=count, client_ns=here)
+
+
+@row("rdmacm/rping/link-local", WHERE)
+def rping_link_local(ctx):
+    link = ctx.topology.a.run("ip", "-6", "-o", "addr", "show", "dev", "ur0", "scope", "link")
+    address = re.search(r"inet6 ([^/]+)/", link).group(1) + "%ur0"
+    rping(ctx, address, address)
+
+
+@row("rdmacm/daemon-killed", WHERE)
+def daemon_killed(ctx):
+    """Both connection managers die and come again: the connection and the listener stay."""
+    place = ctx.topology
+    count = ctx.pick(10000, 30000)
+    server = start_server(ctx, ["rping", "-s", "-P", "-C", count])
+    client = pair.start(place.b, ["rping", "-c", "-C", count, "-a", place.ipv4])
+    process.wait_until(lambda: status_of(place.a)["counters"].get("cm_established", 0) == 1, 20,
+                       "the connection")
+    for ns in (place.a, place.b):
+        os.kill(status_of(ns)["pid"], signal.SIGKILL)
+    if client.wait(60, ctx.on_wait) != 0:
+        raise Failed(pair.Outcome(server, client).text())
+    for ns in (place.a, place.b):
+        if not status_of(ns)["counters"].get("cm_restored"):
+            raise Failed(f"nothing was restored: {status_of(ns)}")
+    again, output = pair.run(place.b, ["rping", "-c", "-C", 5, "-a", place.ipv4])
+    if again != 0 or server.poll() is not None:
+        raise Failed(f"nobody listens any more\n{output}\n{server.output()}")
+    server.end()
 
 
 @row("rdmacm/rping/persistent", WHERE)
