@@ -13,21 +13,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static int set_up(void **state)
-{
-	static struct lo_device lo;
-
-	lo_open(&lo);
-	*state = &lo;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	lo_close(*state);
-	return 0;
-}
-
 struct heap {
 	int live;
 	int calls;
@@ -252,5 +237,5 @@ int main(void)
 	};
 
 	lo_enter_namespace();
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, lo_set_up, lo_tear_down);
 }

@@ -19,22 +19,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static int set_up(void **state)
-{
-	struct lo_device *lo = calloc(1, sizeof(*lo));
-
-	lo_open(lo);
-	*state = lo;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	lo_close(*state);
-	free(*state);
-	return 0;
-}
-
 static struct ibv_srq *make_srq(struct lo_device *lo, struct ibv_pd *pd)
 {
 	struct ibv_srq_init_attr attr = {.attr = {.max_wr = 4, .max_sge = 1}};
@@ -476,7 +460,7 @@ static void reg_mr__case_042(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, lo_set_up, lo_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(dealloc_pd__busy),
 		TEST(destroy_cq__busy),

@@ -86,6 +86,23 @@ void lo_close(struct lo_device *lo)
 	free(lo->mem);
 }
 
+int lo_set_up(void **state)
+{
+	struct lo_device *lo = calloc(1, sizeof(*lo));
+
+	assert_non_null(lo);
+	lo_open(lo);
+	*state = lo;
+	return 0;
+}
+
+int lo_tear_down(void **state)
+{
+	lo_close(*state);
+	free(*state);
+	return 0;
+}
+
 struct ibv_qp *lo_make_qp(struct lo_device *lo)
 {
 	struct ibv_qp_init_attr attr = {

@@ -31,6 +31,9 @@ void lo_open(struct lo_device *lo);
 /* Another device of the namespace. */
 void lo_open_other(struct lo_device *lo, const char *name);
 void lo_close(struct lo_device *lo);
+/* The same for cmocka: *state is the open device. */
+int lo_set_up(void **state);
+int lo_tear_down(void **state);
 
 struct ibv_qp *lo_make_qp(struct lo_device *lo);
 /* GID 0 of the device as an address vector. */

@@ -14,21 +14,6 @@
 
 #define CYCLES 100u
 
-static int set_up(void **state)
-{
-	static struct lo_device lo;
-
-	lo_open(&lo);
-	*state = &lo;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	lo_close(*state);
-	return 0;
-}
-
 static unsigned int count_descriptors(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -126,7 +111,7 @@ static void case_053__after_status_12(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(case_053__after_status_12, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(case_053__after_status_12, lo_set_up, lo_tear_down),
 	};
 
 	setenv("UROCE_ACK_TIMEOUT_FLOOR_US", "2000", 1);

@@ -16,21 +16,6 @@
 #define RECV_AT	 8192u
 #define RECV_LEN 2048u
 
-static int set_up(void **state)
-{
-	static struct lo_device lo;
-
-	lo_open(&lo);
-	*state = &lo;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	lo_close(*state);
-	return 0;
-}
-
 static struct ibv_sge sge_at(struct lo_device *lo, uint32_t offset, uint32_t length)
 {
 	return (struct ibv_sge){
@@ -410,5 +395,5 @@ int main(void)
 	};
 
 	lo_enter_namespace();
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, lo_set_up, lo_tear_down);
 }

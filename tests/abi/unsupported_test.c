@@ -17,21 +17,6 @@
 	} while (0)
 #define GIVES_ERRNO(call) assert_int_equal((call), EOPNOTSUPP)
 
-static int set_up(void **state)
-{
-	static struct lo_device lo;
-
-	lo_open(&lo);
-	*state = &lo;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	lo_close(*state);
-	return 0;
-}
-
 static void tag_matching(void **state)
 {
 	struct lo_device *lo = *state;
@@ -125,5 +110,5 @@ int main(void)
 	};
 
 	lo_enter_namespace();
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, lo_set_up, lo_tear_down);
 }

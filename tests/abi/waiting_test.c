@@ -169,22 +169,6 @@ static void ping_pong(struct lo_device *lo, int solicited_only)
 	close_side(&b);
 }
 
-static int set_up(void **state)
-{
-	struct lo_device *lo = calloc(1, sizeof(*lo));
-
-	lo_open(lo);
-	*state = lo;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	lo_close(*state);
-	free(*state);
-	return 0;
-}
-
 static void arm_poll_wait__case_039(void **state)
 {
 	ping_pong(*state, 0);
@@ -282,7 +266,7 @@ static void rnr_retry__case_036(void **state)
 
 int main(int argc, char **argv)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, lo_set_up, lo_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(arm_poll_wait__case_039),
 		TEST(arm_poll_wait__case_039_solicited),

@@ -9,7 +9,7 @@
  * where a window is bound; receives end once; the sums of checks.h hold. In the end it comes to
  * rest.
  */
-#include "checks.h"
+#include "one_host.h"
 #include "pair.h"
 
 #include "wire/headers.h"
@@ -65,14 +65,6 @@ static uint32_t shared_posted[2];
 static uint8_t before[ARENA_SIZE];
 static roce_ns_t now;
 
-static struct roce_gid peer_gid(void)
-{
-	struct roce_gid gid = host.gid;
-
-	gid.raw[15] = 0x99;
-	return gid;
-}
-
 /* ---- what a packet may write ---- */
 
 static bool is_in(enum region region, uint32_t offset)
@@ -101,13 +93,6 @@ static bool may_write(const struct roce_opcode_info *info, uint32_t offset)
 	       (is_in(REGION_OPEN, offset) || is_window_open(offset));
 }
 
-static bool may_have_written(enum roce_verdict verdict)
-{
-	return verdict == ROCE_RX_ACCEPTED || verdict == ROCE_RX_CQ_OVERRUN ||
-	       verdict == ROCE_RX_RECV_BAD_SGE || verdict == ROCE_RX_BAD_INVALIDATE ||
-	       verdict == ROCE_RX_MEMORY_FAULT;
-}
-
 static void check_writes(const struct roce_opcode_info *info, enum roce_verdict verdict,
 			 uint32_t payload_len)
 {
@@ -121,7 +106,7 @@ static void check_writes(const struct roce_opcode_info *info, enum roce_verdict 
 	}
 	if (!changed)
 		return;
-	fuzz_require(may_have_written(verdict), "a refused packet writes nothing");
+	fuzz_require(fuzz_may_have_written(verdict), "a refused packet writes nothing");
 	/* a group has one member here, which also gets the header */
 	fuzz_require(changed <= (payload_len > 8 ? payload_len : 8) + 40,
 		     "a packet writes no more than it carries");
@@ -198,7 +183,7 @@ static void fix_headers(struct roce_headers *hdr, uint8_t fixes, uint8_t choice,
 static void receive(const struct roce_headers *hdr, const uint8_t *payload, uint32_t payload_len,
 		    bool is_to_group)
 {
-	struct roce_gid src = peer_gid();
+	struct roce_gid src = fuzz_peer_gid(&host);
 	struct roce_rx_pkt pkt = {
 		.hdr = *hdr,
 		.payload = payload,
@@ -273,7 +258,7 @@ static void step_send(struct fuzz_input *in)
 	bool is_fetch = opcode >= ROCE_WR_RDMA_READ && opcode <= ROCE_WR_ATOMIC_FETCH_AND_ADD;
 	struct roce_mr *mw = &windows[size % WINDOW_COUNT];
 	struct roce_mem_bind bind = bind_of(mw, size, flags >> 4);
-	struct roce_gid dgid = peer_gid();
+	struct roce_gid dgid = fuzz_peer_gid(&host);
 	struct roce_path path = {.sgid = host.gid, .dgid = dgid, .pkey = 0xffff, .hop_limit = 64};
 	struct roce_sge sge[2] = {
 		piece_of(is_fetch ? REGION_LANDING : REGION_SOURCE, size, size),
@@ -384,7 +369,7 @@ static void poll_all(uint32_t max)
 
 static void modify(uint32_t index, enum roce_qp_state state, uint32_t mask)
 {
-	struct roce_gid dgid = peer_gid();
+	struct roce_gid dgid = fuzz_peer_gid(&host);
 	struct roce_qp_attr attr = {
 		.state = (uint8_t)state,
 		.path_mtu = MTU_ENUM,
@@ -466,20 +451,6 @@ static size_t take_packets(size_t max, bool is_fault)
 	return n;
 }
 
-static void step_time(struct fuzz_input *in)
-{
-	uint8_t how = fuzz_u8(in);
-
-	if (how >= 0x80 && roce_deadline(&host.transport) != ROCE_NEVER) {
-		if (roce_deadline(&host.transport) > now)
-			now = roce_deadline(&host.transport);
-	} else {
-		now += UINT64_C(1) << (how & 31);
-	}
-	roce_on_deadline(&host.transport, now);
-	fuzz_require(roce_deadline(&host.transport) > now, "no deadline stays in the past");
-}
-
 /* ---- the whole ---- */
 
 static void start_memory(void)
@@ -537,30 +508,10 @@ static void start(uint8_t choice)
 
 static void settle(void)
 {
-	uint32_t rounds = 0;
-
-	for (;;) {
-		fuzz_require(++rounds < 100000, "the host comes to rest");
-		host.event_count = 0;
-		if (take_packets(16, false))
-			continue;
-		if (roce_deadline(&host.transport) == ROCE_NEVER)
-			break;
-		now = roce_deadline(&host.transport);
-		roce_on_deadline(&host.transport, now);
-	}
+	fuzz_run_out(&host, &now, take_packets);
 	poll_all(UINT32_MAX);
 	fuzz_check_quiet(&host);
-	for (uint32_t i = 0; i < QPS; i++) {
-		const struct roce_qp *qp = &host.qps[i]->qp;
-
-		if (qp->cfg.send_cq->is_overrun || qp->cfg.recv_cq->is_overrun)
-			continue;
-		if (qp->attr.state == ROCE_QP_RTS || qp->attr.state == ROCE_QP_ERR)
-			fuzz_book_require_ended(&sends[i]);
-		if (qp->attr.state == ROCE_QP_ERR)
-			fuzz_book_require_ended(&recvs[i]);
-	}
+	fuzz_require_books_ended(&host, sends, recvs);
 }
 
 static void step(struct fuzz_input *in)
@@ -585,7 +536,7 @@ static void step(struct fuzz_input *in)
 		step_srq(in);
 		break;
 	case 6:
-		step_time(in);
+		fuzz_step_time(in, &host, &now);
 		break;
 	case 7:
 		host.copy_fault_in = 1 + (op >> 4);

@@ -9,7 +9,7 @@
  * After every step: nothing was written but where this packet may write, by regions that this file
  * knows on its own; the books and sums of checks.h hold. In the end the host comes to rest.
  */
-#include "checks.h"
+#include "one_host.h"
 #include "pair.h"
 
 #include "base/assert.h"
@@ -72,14 +72,6 @@ static struct fuzz_book sends[START_COUNT];
 static struct fuzz_book recvs[START_COUNT];
 static uint8_t before[ARENA_SIZE];
 static roce_ns_t now;
-
-static struct roce_gid peer_gid(void)
-{
-	struct roce_gid gid = host.gid;
-
-	gid.raw[15] = 0x99;
-	return gid;
-}
 
 static uint64_t address_of(uint32_t offset)
 {
@@ -175,14 +167,6 @@ static bool is_allowed(const struct allowed *a, uint32_t offset)
 	return false;
 }
 
-/* Verdicts of packets that may have put something before they failed. */
-static bool may_have_written(enum roce_verdict verdict)
-{
-	return verdict == ROCE_RX_ACCEPTED || verdict == ROCE_RX_CQ_OVERRUN ||
-	       verdict == ROCE_RX_RECV_BAD_SGE || verdict == ROCE_RX_BAD_INVALIDATE ||
-	       verdict == ROCE_RX_MEMORY_FAULT;
-}
-
 static void check_writes(const struct allowed *a, uint32_t bytes_max, enum roce_verdict verdict)
 {
 	uint32_t changed = 0;
@@ -200,7 +184,7 @@ static void check_writes(const struct allowed *a, uint32_t bytes_max, enum roce_
 	if (changed == 0)
 		return;
 	fuzz_require(changed <= bytes_max, "a packet writes no more than it carries");
-	fuzz_require(may_have_written(verdict), "a refused packet writes nothing");
+	fuzz_require(fuzz_may_have_written(verdict), "a refused packet writes nothing");
 }
 
 /* A WRITE's first packet, or an ATOMIC WRITE, puts its bytes where the RETH says. */
@@ -276,7 +260,7 @@ static void fix_headers(struct roce_headers *hdr, uint8_t fixes, uint8_t choice,
 static void receive(const struct roce_headers *hdr, const uint8_t *payload, uint32_t payload_len,
 		    bool is_from_peer)
 {
-	struct roce_gid src = peer_gid();
+	struct roce_gid src = fuzz_peer_gid(&host);
 	struct roce_rx_pkt pkt = {
 		.hdr = *hdr,
 		.payload = payload,
@@ -501,7 +485,7 @@ static void poll_all(uint32_t max)
 
 static void modify(uint32_t index, enum roce_qp_state state, uint32_t mask)
 {
-	struct roce_gid dgid = peer_gid();
+	struct roce_gid dgid = fuzz_peer_gid(&host);
 	struct roce_qp_attr attr = {
 		.state = (uint8_t)state,
 		.path_mtu = MTU_ENUM,
@@ -579,20 +563,6 @@ static void step_region(struct fuzz_input *in)
 	while (roce_key_table_add(&host.transport.keys, mr, (uint32_t)roce_prng_next(&host.prng),
 				  0x10, 0x20) != 0)
 		continue;
-}
-
-static void step_time(struct fuzz_input *in)
-{
-	uint8_t how = fuzz_u8(in);
-
-	if (how >= 0x80 && roce_deadline(&host.transport) != ROCE_NEVER) {
-		if (roce_deadline(&host.transport) > now)
-			now = roce_deadline(&host.transport);
-	} else {
-		now += UINT64_C(1) << (how & 31);
-	}
-	roce_on_deadline(&host.transport, now);
-	fuzz_require(roce_deadline(&host.transport) > now, "no deadline stays in the past");
 }
 
 /* ---- the whole ---- */
@@ -695,30 +665,10 @@ static void start(uint8_t choice)
 /* No peer answers any more: everything must come to an end by itself. */
 static void settle(void)
 {
-	uint32_t rounds = 0;
-
-	for (;;) {
-		fuzz_require(++rounds < 100000, "the host comes to rest");
-		host.event_count = 0;
-		if (take_packets(16, false))
-			continue;
-		if (roce_deadline(&host.transport) == ROCE_NEVER)
-			break;
-		now = roce_deadline(&host.transport);
-		roce_on_deadline(&host.transport, now);
-	}
+	fuzz_run_out(&host, &now, take_packets);
 	poll_all(UINT32_MAX);
 	fuzz_check_quiet(&host);
-	for (uint32_t i = 0; i < START_COUNT; i++) {
-		const struct roce_qp *qp = &host.qps[i]->qp;
-
-		if (qp->cfg.send_cq->is_overrun || qp->cfg.recv_cq->is_overrun)
-			continue;
-		if (qp->attr.state == ROCE_QP_RTS || qp->attr.state == ROCE_QP_ERR)
-			fuzz_book_require_ended(&sends[i]);
-		if (qp->attr.state == ROCE_QP_ERR)
-			fuzz_book_require_ended(&recvs[i]);
-	}
+	fuzz_require_books_ended(&host, sends, recvs);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -747,7 +697,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			step_region(&in);
 			break;
 		case 5:
-			step_time(&in);
+			fuzz_step_time(&in, &host, &now);
 			break;
 		case 6:
 			host.copy_fault_in = 1 + (op >> 4);
