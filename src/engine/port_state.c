@@ -20,12 +20,18 @@ _Static_assert(ROCE_NETDEV_GIDS_MAX == ROCE_GID_TABLE, "query_port tells how lon
 
 /* ---- what changed ---- */
 
+/* A link whose MTU is too small carries no packet of ours. */
+static bool is_port_up(const struct roce_port_state *p)
+{
+	return p->facts.is_up && roce_mtu_enum_from_netdev(p->facts.mtu) != 0;
+}
+
 static void note_link(struct roce_port_state *p, bool is_up)
 {
-	if (p->facts.is_up == is_up)
-		return;
+	bool was_port_up = is_port_up(p);
+
 	p->facts.is_up = is_up;
-	if (is_up == p->change.was_up)
+	if (is_port_up(p) != was_port_up && was_port_up != p->change.was_up)
 		p->change.is_flapped = true;
 }
 
@@ -49,7 +55,7 @@ static bool has_changed(const struct roce_port_state *p)
 {
 	const struct roce_port_change *c = &p->change;
 
-	return p->facts.is_up != c->was_up || c->is_flapped || c->is_gid_changed ||
+	return is_port_up(p) != c->was_up || c->is_flapped || c->is_gid_changed ||
 	       c->is_mtu_changed || c->is_gone;
 }
 
@@ -195,7 +201,7 @@ int roce_port_state_open(struct roce_port_state *p, uint32_t ifindex)
 		err = roce_netdev_news_open(&p->news, ifindex);
 	if (!err)
 		err = settle(p);
-	p->change = (struct roce_port_change){.was_up = p->facts.is_up};
+	p->change = (struct roce_port_change){.was_up = is_port_up(p)};
 	return err;
 }
 
@@ -224,7 +230,7 @@ int roce_port_state_query(struct roce_port_state *p, struct roce_port_info *out)
 	pthread_mutex_lock(&p->lock);
 	err = refresh_and_wake(p);
 	if (!err) {
-		out->is_up = p->facts.is_up;
+		out->is_up = is_port_up(p);
 		out->netdev_mtu = p->facts.mtu;
 		out->active_mtu = roce_mtu_enum_from_netdev(p->facts.mtu);
 		out->speed_mbps = p->facts.speed_mbps;
@@ -281,8 +287,8 @@ bool roce_port_state_take(struct roce_port_state *p, struct roce_port_change *ou
 	(void)refresh(p);
 	is_any = has_changed(p);
 	*out = p->change;
-	out->is_up = p->facts.is_up;
-	p->change = (struct roce_port_change){.was_up = p->facts.is_up};
+	out->is_up = is_port_up(p);
+	p->change = (struct roce_port_change){.was_up = is_port_up(p)};
 	pthread_mutex_unlock(&p->lock);
 	return is_any;
 }

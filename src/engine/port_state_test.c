@@ -187,6 +187,25 @@ static void take__mtu_and_name(void **state)
 	no_change(); /* of what programs hear of */
 }
 
+/* A port that cannot carry the smallest path MTU is down until it can. */
+static void take__mtu_too_small(void **state)
+{
+	struct roce_port_change c;
+
+	(void)state;
+	assert_true(query().is_up);
+	run("ip link set tstA mtu 351");
+	assert_false(query().is_up);
+	assert_int_equal(query().active_mtu, 0);
+	assert_true(roce_port_state_take(&port, &c));
+	assert_true(c.was_up && !c.is_up && c.is_mtu_changed);
+	run("ip link set tstA mtu 352");
+	assert_true(query().is_up);
+	assert_int_equal(query().active_mtu, 1);
+	assert_true(roce_port_state_take(&port, &c));
+	assert_true(!c.was_up && c.is_up);
+}
+
 static void take__gone(void **state)
 {
 	struct roce_port_change c;
@@ -246,6 +265,7 @@ int main(void)
 		LIVE(hold__index_of_an_address_that_left),
 		LIVE(take__link),
 		LIVE(take__mtu_and_name),
+		LIVE(take__mtu_too_small),
 		LIVE(take__gone),
 		LIVE(take__leaving_a_bridge_is_not_the_end),
 		LIVE(take__news_that_were_lost),

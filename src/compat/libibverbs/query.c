@@ -143,7 +143,8 @@ int compat_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_
 	full = (struct ibv_port_attr){
 		.state = port.is_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
 		.max_mtu = IBV_MTU_4096,
-		.active_mtu = (enum ibv_mtu)port.active_mtu,
+		/* The type has no value for "none": the port is down then. */
+		.active_mtu = port.active_mtu ? (enum ibv_mtu)port.active_mtu : IBV_MTU_256,
 		.gid_tbl_len = ROCE_GID_TABLE,
 		.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS,
 		.max_msg_sz = ROCE_MAX_MSG_SIZE,
