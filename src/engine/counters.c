@@ -11,6 +11,7 @@
  */
 #include "engine/counters.h"
 
+#include "engine/file_limit.h"
 #include "engine/shared_dir.h"
 
 #include <dirent.h>
@@ -88,7 +89,7 @@ static struct roce_shared_counters *map(int fd)
 	return fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 }
 
-struct roce_shared_counters *roce_shared_counters_create(uint32_t ifindex, int *out_fd)
+static struct roce_shared_counters *create(uint32_t ifindex, int *out_fd)
 {
 	const size_t bytes = sizeof(struct roce_shared_counters);
 	struct roce_shared_counters past;
@@ -127,6 +128,17 @@ struct roce_shared_counters *roce_shared_counters_create(uint32_t ifindex, int *
 	if (is_shared)
 		give_name(&fd, dir, ifindex);
 	*out_fd = fd;
+	return counters;
+}
+
+struct roce_shared_counters *roce_shared_counters_create(uint32_t ifindex, int *out_fd)
+{
+	struct roce_shared_counters *counters;
+	struct roce_file_limit limit;
+
+	roce_file_limit_begin(&limit);
+	counters = create(ifindex, out_fd);
+	roce_file_limit_end(&limit);
 	return counters;
 }
 
@@ -216,7 +228,7 @@ static int open_past(const char *dir, uint32_t ifindex, struct roce_shared_count
 	return fd;
 }
 
-int roce_shared_counters_sum(uint32_t ifindex, struct roce_shared_counters *out)
+static int sum_up(uint32_t ifindex, struct roce_shared_counters *out)
 {
 	struct roce_shared_counters living = {0};
 	char dir_name[ROCE_SHARED_DIR_MAX];
@@ -249,6 +261,17 @@ int roce_shared_counters_sum(uint32_t ifindex, struct roce_shared_counters *out)
 	close(fd);
 	*out = past;
 	add(out, &living);
+	return err;
+}
+
+int roce_shared_counters_sum(uint32_t ifindex, struct roce_shared_counters *out)
+{
+	struct roce_file_limit limit;
+	int err;
+
+	roce_file_limit_begin(&limit);
+	err = sum_up(ifindex, out);
+	roce_file_limit_end(&limit);
 	return err;
 }
 

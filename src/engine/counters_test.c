@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -171,6 +172,37 @@ static int remove_files(void **state)
 	return 0;
 }
 
+/* Exits with 0 if a process that may write no file lives on and counts, unshared. */
+static void count_without_files(uint32_t ifindex)
+{
+	const struct rlimit none = {0, RLIM_INFINITY};
+	struct roce_shared_counters past;
+	struct roce_shared_counters *c;
+	int fd;
+
+	signal(SIGXFSZ, SIG_DFL);
+	if (setrlimit(RLIMIT_FSIZE, &none) != 0)
+		_exit(1);
+	c = roce_shared_counters_create(ifindex, &fd);
+	if (!c)
+		_exit(2);
+	count(c, 1);
+	(void)roce_shared_counters_sum(ifindex, &past);
+	_exit(0);
+}
+
+static void create__under_a_limit_of_file_sizes(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (child == 0)
+		count_without_files(test_index());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,6 +211,7 @@ int main(void)
 		cmocka_unit_test(sum__of_a_killed_process),
 		cmocka_unit_test(sum__not_of_another_layout),
 		cmocka_unit_test(create__has_a_name),
+		cmocka_unit_test(create__under_a_limit_of_file_sizes),
 	};
 	char dir[ROCE_SHARED_DIR_MAX];
 

@@ -6,6 +6,8 @@
  */
 #include "compat/preload/divert.h"
 
+#include "engine/file_limit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -137,8 +139,10 @@ int roce_divert_open_counter(const char *path, bool close_on_exec)
 	const char *sysfs = strstr(path, "/sys/class/infiniband/");
 	const char *name = strrchr(path, '/');
 	char content[CONTENT_MAX];
+	struct roce_file_limit limit;
 	char dir[PATH_MAX];
 	int length = -1;
+	ssize_t written;
 	int fd;
 
 	if (source && sysfs && name > sysfs) {
@@ -155,7 +159,10 @@ int roce_divert_open_counter(const char *path, bool close_on_exec)
 	fd = memfd_create(name + 1, close_on_exec ? MFD_CLOEXEC : 0);
 	if (fd < 0)
 		return -1;
-	if (pwrite(fd, content, (size_t)length, 0) != length) {
+	roce_file_limit_begin(&limit);
+	written = pwrite(fd, content, (size_t)length, 0);
+	roce_file_limit_end(&limit);
+	if (written != length) {
 		close(fd);
 		errno = EIO;
 		return -1;

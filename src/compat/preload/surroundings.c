@@ -15,6 +15,7 @@
 #include "compat/preload/divert.h"
 #include "compat/preload/got.h"
 #include "compat/preload/tree.h"
+#include "engine/file_limit.h"
 #include "engine/shared_dir.h"
 
 #include <dlfcn.h>
@@ -270,12 +271,14 @@ static const char *find_path(void)
 
 const char *roce_surroundings_sysfs(void)
 {
+	struct roce_file_limit limit;
 	const char *path;
 	sigset_t all, before;
 	int cancel;
 
 	if (is_working)
 		return NULL;
+	roce_file_limit_begin(&limit);
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
@@ -286,6 +289,7 @@ const char *roce_surroundings_sysfs(void)
 	pthread_mutex_unlock(&lock);
 	pthread_setcancelstate(cancel, &cancel);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	roce_file_limit_end(&limit);
 	return path;
 }
 
