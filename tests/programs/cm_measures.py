@@ -36,7 +36,7 @@ def ten_thousand(ctx):
     """One after the other in waves of 64; memory and descriptors after a tenth are those of the
     end, of both programs and both daemons."""
     place = ctx.topology
-    count = ctx.pick(2000, 10000)
+    count = ctx.pick(1000, 10000)
     holders = [cm.serve(ns, address, PORT + 1, "-t", "holder")
                for ns, address in ((place.a, place.ipv4), (place.b, place.client_ipv4))]
     daemons = [cm.status(ns)["pid"] for ns in (place.a, place.b)]
@@ -76,7 +76,7 @@ def thousands_at_once(ctx):
 @row("connections/case_050_high_rate", WHERE)
 def high_rate(ctx):
     """A thousand a second: each attempt ends in its event."""
-    count = 1000 * ctx.pick(2, 10, 60)
+    count = 1000 * ctx.pick(1, 10, 60)
     figures = both(ctx, count, "-r", 1000, "-w", 4000)
     expect_all(figures, count)
     return f"{count} in {figures[0]['seconds']:.1f} s"
@@ -85,7 +85,7 @@ def high_rate(ctx):
 @row("connections/case_052_both_sides_see_the_end", WHERE)
 def teardown(ctx):
     """DISCONNECTED and then TIMEWAIT_EXIT, once each on both sides, whoever closes."""
-    count = ctx.pick(300, 3400)
+    count = ctx.pick(100, 3400)
     for closer in ("client", "server", "both"):
         for data in ((), ("-d",)):
             expect_all(both(ctx, count, "-c", closer, *data), count)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs that connect by rdma_cm: rdma-core's own, perftest with -R, qperf with -cm, libfabric and
 fio. A server is ready when the connection manager of its namespace has seen it listen."""
+import hashlib
 import json
 import os
 import re
@@ -263,8 +264,10 @@ def qperf(ctx):
     place = ctx.topology
     server = pair.start(place.a, ["qperf"])
     process.wait_for_port(server, 19765)
-    tests = ["rc_lat", "rc_bw", "rc_bi_bw", "rc_rdma_read_lat", "rc_rdma_write_bw",
-             "rc_compare_swap_mr", "ver_rc_compare_swap", "ver_rc_fetch_add"]
+    tests = ["rc_lat", "rc_rdma_read_bw", "ver_rc_compare_swap", "rc_bw", "rc_bi_bw",
+             "rc_rdma_read_lat", "rc_rdma_write_bw", "rc_rdma_write_lat",
+             "rc_rdma_write_poll_lat", "rc_compare_swap_mr", "rc_fetch_add_mr",
+             "ver_rc_fetch_add"]
     for test in tests[:ctx.pick(3, len(tests))]:
         status, output = pair.run(place.b, ["qperf", "-t", 1, "-cm", 1, place.ipv4, test],
                                   timeout=60)
@@ -289,22 +292,68 @@ ioengine=rdma
 port={port}
 bs={bs}
 size={size}
-iodepth=16
+iodepth={depth}
+mem=mmapshared:{memory}
+scramble_buffers=0
 {more}
 """
+FIO_BLOCK, FIO_DEPTH = 4096, 16
+FIO_RECEIVES = 64  # its client gives up at the first RNR NAK: no more SENDs than receives
+
+
+def fio_side(folder, name, text, blocks, **words):
+    """A job file, and the memory that it works in: a file of ours, with blocks that all differ."""
+    memory = os.path.join(folder, name + ".memory")
+    with open(memory, "wb") as f:
+        f.write(os.urandom(FIO_BLOCK * blocks))
+    job = os.path.join(folder, name)
+    with open(job, "w", encoding="ascii") as f:
+        f.write(FIO.format(bs=FIO_BLOCK, depth=blocks, memory=memory, more=text, **words))
+    return job, memory
+
+
+def block_hashes(path):
+    with open(path, "rb") as f:
+        data = f.read()
+    return [hashlib.sha256(data[at:at + FIO_BLOCK]).hexdigest()
+            for at in range(0, len(data), FIO_BLOCK)]
+
+
+def fio_verb(ctx, folder, verb):
+    """The engine verifies nothing itself, and picks blocks at random, so often that it leaves none
+    out: each block at the target is one of the source's. Its client is who writes, also for READ."""
+    receives = FIO_RECEIVES if verb == "send" else FIO_DEPTH
+    size = FIO_BLOCK * FIO_RECEIVES if verb == "send" else ctx.pick("4M", "64M")
+    words = {"port": pair.next_port(), "size": size}
+    server, theirs = fio_side(folder, "server", "rw=read", receives, **words)
+    client, ours = fio_side(folder, "client",
+                            f"hostname={ctx.topology.ipv4}\nverb={verb}\nrw=write", FIO_DEPTH,
+                            **words)
+    run(ctx, ["fio", server], ["fio", client], may_say=("err= 0",))
+    source, target = (theirs, ours) if verb == "read" else (ours, theirs)
+    sent, arrived = block_hashes(source), block_hashes(target)
+    wrong = [h for h in arrived if h not in sent]
+    if wrong or len(set(sent)) != FIO_DEPTH:
+        raise Failed(f"{verb}: {len(wrong)} wrong blocks of {len(arrived)}, {len(set(sent))} "
+                     "different ones sent")
 
 
 @row("rdmacm/fio", WHERE)
 def fio(ctx):
-    place = ctx.topology
     if process.run(["sh", "-c", "fio --enghelp=rdma >/dev/null 2>&1"])[0] != 0:
         raise Skipped("this fio has no rdma engine")
-    with tempfile.TemporaryDirectory() as folder:
-        for verb in ("write", "read", "send"):
-            port = pair.next_port()
-            for name, more in (("server", "rw=read"),
-                               ("client", f"hostname={place.ipv4}\nverb={verb}\nrw=write")):
-                with open(os.path.join(folder, name), "w", encoding="ascii") as f:
-                    f.write(FIO.format(port=port, bs=4096, size=ctx.pick("4M", "64M"), more=more))
-            run(ctx, ["fio", os.path.join(folder, "server")], ["fio", os.path.join(folder, "client")],
-                may_say=("err= 0",))
+    for verb in ("write", "read", "send"):
+        with tempfile.TemporaryDirectory() as folder:
+            fio_verb(ctx, folder, verb)
+
+
+@row("rdmacm/lo", "lo")
+def on_lo(ctx):
+    """One of each kind, in one namespace over lo (libfabric leaves loopback addresses out)."""
+    address = ctx.topology.ipv4
+    run(ctx, ["ucmatose", "-c", 5, "-C", 10], ["ucmatose", "-s", address, "-c", 5, "-C", 10])
+    run(ctx, ["udaddy", "-c", 2], ["udaddy", "-s", address, "-c", 2])
+    run(ctx, ["rdma_server"], ["rdma_client", "-s", address],
+        may_say=("rdma_server: end", "rdma_client: end"))
+    common = ["ib_write_bw", "-F", "-R", "-n", 200, "-p", pair.next_port()]
+    run(ctx, common, [*common, address], may_say=("Event",))
