@@ -2,8 +2,10 @@
 """Connections by rdma_cm in numbers, through cm-check (cm_check): each holds every event to what may
 come then, on both sides, and each server answers by its name."""
 import os
+import random
 import re
 import signal
+import sys
 import time
 
 from harness import cm, pair, process, topology
@@ -13,6 +15,7 @@ from rows import FULL, row
 
 WHERE = ("pair", 9000)
 PORT = 7471
+FORGER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "forger.py")
 GROWTH_KB = 400  # allocators round; 200 bytes a connection would be more
 
 
@@ -179,11 +182,46 @@ def two_users(ctx):
         uroced.end()
 
 
+@row("connections/forged", WHERE)
+def forged(ctx):
+    """A stranger who can claim any source, but not read: connections of both sides stay, and new
+    ones are made, while all that it sent is counted."""
+    place = ctx.topology
+    if os.geteuid() != 0:
+        raise Skipped("needs raw sockets")
+    count = ctx.pick(3000, 30000)
+    server, client = held(ctx, 50, server_args=("-s",))
+    notes = []
+    for turn, (ns, there, victim, claimed) in enumerate((
+            (place.b, place.a, place.ipv4, place.client_ipv4),
+            (place.a, place.b, place.client_ipv4, place.ipv4))):
+        before = cm.status(there)["counters"]
+        seed = random.getrandbits(32)
+        forger = process.Process([sys.executable, "-B", FORGER, seed, count, victim, claimed,
+                                  "10.77.0.3"], prefix=ns.prefix())
+        cm.expect(cm.connect(place.b, place.ipv4, PORT, "-t", "held", "-n", 20).result(60),
+                  established=20, timewait=20)
+        if forger.wait(120) != 0:
+            raise Failed(forger.output())
+        answered(client, turn + 1)
+        after = cm.status(there)["counters"]
+        grown = {name: after[name] - before[name] for name in after
+                 if name.startswith(("cm_rx_", "gsi_rx_"))}
+        dropped = sum(grown.values()) - grown["cm_rx_accepted"]
+        if dropped < count // 2:
+            raise Failed(f"{dropped} of {count} were counted as dropped, seed {seed}\n{grown}")
+        notes.append(f"{dropped} of {count} dropped")
+    cm.expect(client.end(60), "client", established=50, disconnected=50, timewait=50, answers=100)
+    figures = server.end(60)
+    cm.expect(figures, "server", established=90, disconnected=90)
+    return ", ".join(notes) + f", {figures['strangers']} refused"
+
+
 # ---- who is killed, stopped or started anew ----
 
-def held(ctx, count, *args):
+def held(ctx, count, *args, server_args=()):
     place = ctx.topology
-    server = cm.serve(place.a, place.ipv4, PORT, "-t", "held")
+    server = cm.serve(place.a, place.ipv4, PORT, "-t", "held", *server_args)
     client = cm.connect(place.b, place.ipv4, PORT, "-t", "held", "-n", count, "-w", count, "-H",
                         *args)
     client.wait_for("all up", 60)

@@ -40,6 +40,7 @@ struct options {
 	bool is_forgetful; /* closes without waiting for TIMEWAIT_EXIT */
 	bool breaks_data;  /* server: its queue pair goes to the error state, the client gets 12 */
 	bool may_reuse;
+	bool knows_strangers; /* server: requests for nobody are refused, no complaint */
 	enum closer closer;
 	char tag[TAG_MAX]; /* the server's name: what a client expects to meet */
 };
@@ -96,6 +97,7 @@ struct conn {
 	X(ended)        \
 	X(gone)         \
 	X(refused)      \
+	X(strangers)    \
 	X(answers)      \
 	X(broken)       \
 	X(complaints)

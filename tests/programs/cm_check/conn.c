@@ -148,18 +148,17 @@ void conn_connect(struct check *k, struct conn *c)
 
 static bool is_for_us(struct check *k, const struct conn *c, const struct rdma_conn_param *p)
 {
-	struct greeting g;
+	struct greeting g = {.number = 0};
 
-	if (p->private_data_len < sizeof(g)) {
-		complain(k, c, "a request with %u bytes", p->private_data_len);
-		return false;
-	}
-	memcpy(&g, p->private_data, sizeof(g));
-	if (memcmp(g.tag, k->options.tag, TAG_MAX) != 0) {
-		complain(k, c, "a request for \"%.*s\"", TAG_MAX, g.tag);
-		return false;
-	}
-	return true;
+	if (p->private_data_len >= sizeof(g))
+		memcpy(&g, p->private_data, sizeof(g));
+	if (p->private_data_len >= sizeof(g) && memcmp(g.tag, k->options.tag, TAG_MAX) == 0)
+		return true;
+	k->count[COUNT_strangers]++;
+	if (!k->options.knows_strangers)
+		complain(k, c, "a request of %u bytes for \"%.*s\"", p->private_data_len, TAG_MAX,
+			 g.tag);
+	return false;
 }
 
 void conn_on_request(struct check *k, struct rdma_cm_id *id, const struct rdma_conn_param *p)

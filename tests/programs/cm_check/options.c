@@ -21,6 +21,7 @@ static const char usage[] =
 	"  -b    server: break each connection's data path; client: meet status 12\n"
 	"  -a N  ACK timeout, an exponent\n"
 	"  -f    do not wait for TIMEWAIT_EXIT\n"
+	"  -s    server: refuse strangers without a complaint\n"
 	"  -u    RDMA_OPTION_ID_REUSEADDR\n";
 
 static void give_up(const char *why)
@@ -102,6 +103,9 @@ static void take_option(struct options *o, int c)
 	case 'f':
 		o->is_forgetful = true;
 		break;
+	case 's':
+		o->knows_strangers = true;
+		break;
 	case 'u':
 		o->may_reuse = true;
 		break;
@@ -115,7 +119,7 @@ void options_read(struct options *o, int argc, char **argv)
 	int c;
 
 	o->at_once = 64;
-	while ((c = getopt(argc, argv, "n:w:r:t:c:dHR:ba:fu")) != -1)
+	while ((c = getopt(argc, argv, "n:w:r:t:c:dHR:ba:fsu")) != -1)
 		take_option(o, c);
 	if (argc - optind != 3)
 		give_up("three words are needed");
