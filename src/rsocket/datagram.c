@@ -19,6 +19,7 @@
 #include "rsocket/socket.h"
 
 #define COMPLETIONS_AT_ONCE 16
+#define DATAGRAMS_AT_ONCE   64
 #define SEND_WR		    UINT64_C(0x100000000) /* in wr_id; else a receive slot */
 
 int roce_ds_create(struct roce_rs *rs, int domain, int protocol)
@@ -44,6 +45,15 @@ static void free_message(struct roce_ds *ds, struct roce_ds_message *m)
 	free(m);
 }
 
+static void free_peer(struct roce_ds *ds, struct roce_ds_peer *peer)
+{
+	roce_list_remove(&peer->link);
+	ds->peer_count--;
+	if (peer->ah)
+		ibv_destroy_ah(peer->ah);
+	free(peer);
+}
+
 void roce_ds_destroy(struct roce_rs *rs)
 {
 	struct roce_ds *ds = rs->datagram;
@@ -53,14 +63,8 @@ void roce_ds_destroy(struct roce_rs *rs)
 		return;
 	roce_list_for_each_safe (pos, tmp, &ds->messages)
 		free_message(ds, roce_container_of(pos, struct roce_ds_message, link));
-	roce_list_for_each_safe (pos, tmp, &ds->peers) {
-		struct roce_ds_peer *peer = roce_container_of(pos, struct roce_ds_peer, link);
-
-		roce_list_remove(&peer->link);
-		if (peer->ah)
-			ibv_destroy_ah(peer->ah);
-		free(peer);
-	}
+	roce_list_for_each_safe (pos, tmp, &ds->peers)
+		free_peer(ds, roce_container_of(pos, struct roce_ds_peer, link));
 	for (unsigned i = 0; i < ds->port_count; i++)
 		roce_ds_port_destroy(ds->ports[i]);
 	if (rs->fd >= 0)
@@ -93,14 +97,23 @@ static int find_local(struct roce_rs *rs, const struct sockaddr *to, struct sock
 	return error;
 }
 
+/* Anybody can make peers by sending from many addresses, so the table never refuses: who was not
+ * heard of for longest is forgotten, and becomes a peer again when there is something to send. */
+static void drop_oldest_peer(struct roce_ds *ds)
+{
+	struct roce_ds_peer *oldest = roce_container_of(ds->peers.next, struct roce_ds_peer, link);
+
+	if (oldest == ds->connected)
+		oldest = roce_container_of(oldest->link.next, struct roce_ds_peer, link);
+	free_peer(ds, oldest);
+}
+
 static int add_peer(struct roce_rs *rs, const struct sockaddr *address, struct roce_ds_peer **out)
 {
 	struct sockaddr_storage local;
 	struct roce_ds_peer *peer;
 	int error;
 
-	if (rs->datagram->peer_count == ROCE_DS_PEERS_MAX)
-		return -ENOBUFS;
 	peer = calloc(1, sizeof(*peer));
 	if (!peer)
 		return -ENOMEM;
@@ -112,6 +125,8 @@ static int add_peer(struct roce_rs *rs, const struct sockaddr *address, struct r
 		free(peer);
 		return error;
 	}
+	if (rs->datagram->peer_count >= ROCE_DS_PEERS_MAX)
+		drop_oldest_peer(rs->datagram);
 	roce_list_add_tail(&rs->datagram->peers, &peer->link);
 	rs->datagram->peer_count++;
 	*out = peer;
@@ -126,6 +141,8 @@ static int get_peer(struct roce_rs *rs, const struct sockaddr *address, struct r
 		struct roce_ds_peer *peer = roce_container_of(pos, struct roce_ds_peer, link);
 
 		if (roce_rs_address_is_equal((struct sockaddr *)&peer->address, address)) {
+			roce_list_remove(pos);
+			roce_list_add_tail(&rs->datagram->peers, pos);
 			*out = peer;
 			return 0;
 		}
@@ -272,7 +289,7 @@ static int send_by_udp(struct roce_rs *rs, const struct roce_ds_peer *peer, enum
 		&header, (const struct sockaddr *)&peer->port->local, bytes);
 	if (count)
 		memcpy(all + 1, iov, (size_t)count * sizeof(*iov));
-	if (!rs->datagram->connected) {
+	if (peer != rs->datagram->connected) {
 		message.msg_name = (void *)(uintptr_t)to;
 		message.msg_namelen = roce_rs_address_length(to);
 	}
@@ -313,7 +330,8 @@ void roce_ds_on_udp(struct roce_rs *rs)
 	struct sockaddr_storage from;
 	ssize_t length;
 
-	for (;;) {
+	/* Some at a time: the socket stays readable, and others have their turn. */
+	for (unsigned i = 0; i < DATAGRAMS_AT_ONCE; i++) {
 		struct roce_rs_udp_header header;
 		struct roce_ds_peer *peer;
 		socklen_t from_length = sizeof(from);
@@ -380,19 +398,12 @@ static int send_by_queue_pair(struct roce_rs *rs, const struct roce_ds_peer *pee
 	return 0;
 }
 
-static int choose_peer(struct roce_rs *rs, const struct sockaddr *to, socklen_t to_length,
-		       struct roce_ds_peer **out)
+/* What can be said before there is room. */
+static int check_destination(struct roce_rs *rs, const struct sockaddr *to, socklen_t to_length)
 {
-	int error;
-
-	if (!to) {
-		*out = rs->datagram->connected;
-		return *out ? 0 : -EDESTADDRREQ;
-	}
-	if (!roce_rs_address_is_known(to, to_length))
-		return -EAFNOSUPPORT;
-	error = begin(rs);
-	return error ? error : get_peer(rs, to, out);
+	if (!to)
+		return rs->datagram->connected ? 0 : -EDESTADDRREQ;
+	return roce_rs_address_is_known(to, to_length) ? begin(rs) : -EAFNOSUPPORT;
 }
 
 ssize_t roce_ds_send(struct roce_rs *rs, const struct iovec *iov, int count, int flags,
@@ -406,7 +417,7 @@ ssize_t roce_ds_send(struct roce_rs *rs, const struct iovec *iov, int count, int
 		length += iov[i].iov_len;
 	if (length > ROCE_DS_SLOT_BYTES)
 		return -EMSGSIZE;
-	error = choose_peer(rs, to, to_length, &peer);
+	error = check_destination(rs, to, to_length);
 	if (error)
 		return error;
 	error = roce_rs_wait(rs, roce_rs_is_nonblocking(rs, flags), can_send_or_never);
@@ -414,6 +425,11 @@ ssize_t roce_ds_send(struct roce_rs *rs, const struct iovec *iov, int count, int
 		return error;
 	if (!rs->is_writable)
 		return -EPIPE;
+	/* Not before: a peer may be dropped while we wait. */
+	peer = rs->datagram->connected;
+	error = to ? get_peer(rs, to, &peer) : 0;
+	if (error)
+		return error;
 	error = peer->ah ? send_by_queue_pair(rs, peer, iov, count, length)
 			 : send_by_udp(rs, peer, ROCE_RS_OP_DATA, iov, count);
 	return error ? error : (ssize_t)length;

@@ -22,7 +22,7 @@
 #define ROCE_DS_SLOT_BYTES  2048 /* of a datagram with its header, without the GRH */
 #define ROCE_DS_GRH_BYTES   40
 #define ROCE_DS_PORTS_MAX   8 /* local addresses that one socket uses */
-#define ROCE_DS_PEERS_MAX   4096
+#define ROCE_DS_PEERS_MAX   1024
 #define ROCE_DS_WAITING_MAX 64 /* datagrams that came by UDP and were not read yet */
 
 struct roce_rs;
