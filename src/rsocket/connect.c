@@ -77,6 +77,21 @@ static void become_connected(struct roce_rs *rs)
 	roce_rs_notify(rs);
 }
 
+static void on_disconnected(struct roce_rs *rs)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+
+	/* All that the peer sent before it left is in the queue: it waited for our answers. */
+	roce_rs_progress(rs);
+	if (rs->state != ROCE_RS_CONNECTED)
+		return;
+	rs->state = ROCE_RS_DISCONNECTED;
+	rs->is_writable = false;
+	if (rs->id->qp)
+		ibv_modify_qp(rs->id->qp, &attr, IBV_QP_STATE);
+	roce_rs_notify(rs);
+}
+
 static void on_setup_news(struct roce_rs *rs, const struct cm_news *news)
 {
 	int error;
@@ -95,6 +110,11 @@ static void on_setup_news(struct roce_rs *rs, const struct cm_news *news)
 	} else if (news->type == RDMA_CM_EVENT_ESTABLISHED && rs->state == ROCE_RS_ACCEPTING) {
 		become_connected(rs);
 		return;
+	} else if (news->type == RDMA_CM_EVENT_DISCONNECTED && rs->state == ROCE_RS_ACCEPTING) {
+		/* Only its RTU was lost: a peer that closes has had our REP, and may have sent. */
+		become_connected(rs);
+		on_disconnected(rs);
+		return;
 	} else if ((news->type == RDMA_CM_EVENT_ADDR_ERROR ||
 		    news->type == RDMA_CM_EVENT_ROUTE_ERROR) &&
 		   news->status == -ETIMEDOUT && roce_rs_is_nonblocking(rs, 0) &&
@@ -109,21 +129,6 @@ static void on_setup_news(struct roce_rs *rs, const struct cm_news *news)
 	}
 	if (error)
 		roce_rs_fail(rs, -error);
-}
-
-static void on_disconnected(struct roce_rs *rs)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
-
-	/* All that the peer sent before it left is in the queue: it waited for our answers. */
-	roce_rs_progress(rs);
-	if (rs->state != ROCE_RS_CONNECTED)
-		return;
-	rs->state = ROCE_RS_DISCONNECTED;
-	rs->is_writable = false;
-	if (rs->id->qp)
-		ibv_modify_qp(rs->id->qp, &attr, IBV_QP_STATE);
-	roce_rs_notify(rs);
 }
 
 static void on_news(struct roce_rs *rs, struct cm_news *news)
@@ -156,7 +161,7 @@ void roce_rs_on_cm(struct roce_rs *rs)
 {
 	struct rdma_cm_event *event;
 
-	while (rs->channel && !rdma_get_cm_event(rs->channel, &event)) {
+	while (rs->channel && !roce_rs_is_full(rs) && !rdma_get_cm_event(rs->channel, &event)) {
 		struct cm_news news = {.type = event->event, .status = event->status};
 		const struct rdma_conn_param *conn = &event->param.conn;
 
@@ -222,6 +227,9 @@ static int connect_stream(struct roce_rs *rs, const struct sockaddr *address)
 	error = wait_connected(rs);
 	if (!error)
 		error = roce_rs_service_add(rs);
+	/* As with sockets, what a signal interrupts goes on by itself. */
+	if (error == -EINTR && roce_rs_service_add(rs))
+		roce_rs_fail(rs, ENOMEM);
 	return error;
 }
 

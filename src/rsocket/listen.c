@@ -55,6 +55,20 @@ static void inherit(struct roce_rs *child, struct roce_rs *listener)
 	child->linger = listener->linger;
 }
 
+bool roce_rs_is_full(const struct roce_rs *listener)
+{
+	return listener->waiting >= ROCE_RS_WAITING_MAX;
+}
+
+/* One child less waits; lock of the listener held. */
+static void remove_child(struct roce_rs *listener, struct roce_rs *child)
+{
+	roce_list_remove(&child->sibling);
+	listener->waiting--;
+	if (listener->is_paused && !roce_rs_service_add(listener))
+		listener->is_paused = false;
+}
+
 void roce_rs_accept_request(struct roce_rs *listener, const struct roce_rs_request *request)
 {
 	struct roce_rs *child;
@@ -84,6 +98,7 @@ void roce_rs_accept_request(struct roce_rs *listener, const struct roce_rs_reque
 		return;
 	}
 	roce_list_add_tail(&listener->children, &child->sibling);
+	listener->waiting++;
 }
 
 void roce_rs_child_ready(struct roce_rs *child)
@@ -108,7 +123,7 @@ static void discard(struct roce_rs *child)
 void roce_rs_child_gone(struct roce_rs *child)
 {
 	pthread_mutex_lock(&child->listener->lock);
-	roce_list_remove(&child->sibling);
+	remove_child(child->listener, child);
 	pthread_mutex_unlock(&child->listener->lock);
 	discard(child);
 }
@@ -162,7 +177,7 @@ static struct roce_rs *take_accepted(struct roce_rs *listener)
 	if (!roce_list_is_empty(&listener->accepted) &&
 	    read(listener->accepted_fd, &one, sizeof(one)) == sizeof(one)) {
 		child = roce_container_of(listener->accepted.next, struct roce_rs, sibling);
-		roce_list_remove(&child->sibling);
+		remove_child(listener, child);
 		child->listener = NULL;
 	}
 	pthread_mutex_unlock(&listener->lock);

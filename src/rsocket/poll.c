@@ -5,6 +5,7 @@
  * and on the thread's own eventfd, which any other thread rings that changes one of the sockets.
  */
 #include <errno.h>
+#include <limits.h>
 #include <rdma/rsocket.h>
 #include <stdlib.h>
 #include <time.h>
@@ -18,6 +19,8 @@
 #define FDS_ON_STACK 32
 #define NS_PER_US    INT64_C(1000)
 #define NS_PER_MS    INT64_C(1000000)
+#define MS_PER_S     1000
+#define US_PER_MS    1000
 
 static int64_t now_ns(void)
 {
@@ -203,6 +206,14 @@ static int sets_from_fds(const struct pollfd *fds, nfds_t count, fd_set *r, fd_s
 	return bits;
 }
 
+/* Rounded up; what is longer than poll() can say, 24 days, is that. */
+static int ms_from_timeval(const struct timeval *t)
+{
+	if (t->tv_sec >= INT_MAX / MS_PER_S - 1)
+		return INT_MAX;
+	return (int)(t->tv_sec * MS_PER_S + (t->tv_usec + US_PER_MS - 1) / US_PER_MS);
+}
+
 int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds, struct timeval *timeout)
 {
 	struct pollfd fds[FD_SETSIZE];
@@ -215,7 +226,7 @@ int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds, stru
 	}
 	count = fds_from_sets(nfds, readfds, writefds, exceptfds, fds);
 	if (timeout)
-		timeout_ms = (int)(timeout->tv_sec * 1000 + (timeout->tv_usec + 999) / 1000);
+		timeout_ms = ms_from_timeval(timeout);
 	ready = rpoll(fds, count, timeout_ms);
 	return ready < 0 ? ready : sets_from_fds(fds, count, readfds, writefds, exceptfds);
 }

@@ -80,6 +80,15 @@ static void send_keepalive(int fd)
 	pthread_mutex_unlock(&service_lock);
 }
 
+/* Until raccept() makes room; the event that waits would wake us again and again. */
+static void pause_watch(struct roce_rs *rs)
+{
+	if (rs->is_paused)
+		return;
+	epoll_ctl(epoll_fd, EPOLL_CTL_DEL, rs->fd, NULL);
+	rs->is_paused = true;
+}
+
 static void handle(int fd)
 {
 	struct roce_rs *rs;
@@ -87,19 +96,22 @@ static void handle(int fd)
 	pthread_mutex_lock(&service_lock);
 	rs = roce_rs_table_get(fd);
 	if (rs) {
-		enum roce_rs_state before;
+		bool was_accepting, is_gone;
 
 		pthread_mutex_lock(&rs->lock);
-		before = rs->state;
+		was_accepting = rs->state == ROCE_RS_ACCEPTING;
 		if (rs->datagram)
 			roce_ds_on_udp(rs);
 		else
 			roce_rs_on_cm(rs);
-		if (before == ROCE_RS_ACCEPTING && rs->state == ROCE_RS_CONNECTED)
+		if (roce_rs_is_full(rs))
+			pause_watch(rs);
+		/* Its end may have come along with its begin: what it has sent is still read. */
+		if (was_accepting && rs->was_connected)
 			roce_rs_child_ready(rs);
-		before = before == ROCE_RS_ACCEPTING ? rs->state : ROCE_RS_IDLE;
+		is_gone = was_accepting && rs->state == ROCE_RS_FAILED && !rs->was_connected;
 		pthread_mutex_unlock(&rs->lock);
-		if (before == ROCE_RS_FAILED)
+		if (is_gone)
 			roce_rs_child_gone(rs);
 	}
 	pthread_mutex_unlock(&service_lock);

@@ -29,6 +29,7 @@
 #define ROCE_RS_CONTROL_SENDS 4	   /* send WQEs kept for credits and notices */
 #define ROCE_RS_SEND_MIN      2048 /* free bytes of the send ring without which nothing is sent */
 #define ROCE_RS_CHUNK_MAX     65536
+#define ROCE_RS_WAITING_MAX   256 /* connections of a listener that nobody has accepted yet */
 #define ROCE_RS_INLINE_MIN    ROCE_RS_MAPPING_BYTES /* list entries always fit */
 
 struct roce_ds;
@@ -80,8 +81,10 @@ struct roce_rs {
 	bool was_connected;
 	bool is_readable; /* while connected: the peer may still send */
 	bool is_writable;
-	int error;	 /* SO_ERROR, a positive errno */
-	int route_tries; /* of a nonblocking rconnect() */
+	bool is_done;	   /* our SHUTDOWN is posted */
+	bool is_peer_done; /* its SHUTDOWN came */
+	int error;	   /* SO_ERROR, a positive errno */
+	int route_tries;   /* of a nonblocking rconnect() */
 
 	struct ibv_comp_channel *cq_channel;
 	struct ibv_cq *cq;
@@ -130,6 +133,8 @@ struct roce_rs {
 	struct roce_list sibling;  /* of a child: in `children` or `accepted` */
 	struct roce_list children; /* not connected yet */
 	struct roce_list accepted; /* for raccept() */
+	unsigned waiting;	   /* children of both kinds */
+	bool is_paused;		   /* the service does not look: too many wait */
 	int accepted_fd;	   /* eventfd, semaphore: their number */
 
 	unsigned keepalive_s; /* 0: not chosen yet; in force with ROCE_RS_OPTION_KEEPALIVE */
@@ -137,6 +142,9 @@ struct roce_rs {
 	struct roce_list keepalive_link;
 	int option_bits; /* SO_* that are only remembered: ROCE_RS_OPTION_* */
 	struct linger linger;
+
+	uint64_t give_up_at_ms; /* rshutdown() and rclose() wait no longer; 0: none does */
+	uint64_t patience_ms;
 };
 
 #define ROCE_RS_OPTION_REUSEADDR 1
@@ -178,6 +186,8 @@ struct roce_rs_request {
 };
 /* Lock of the listener held. */
 void roce_rs_accept_request(struct roce_rs *listener, const struct roce_rs_request *request);
+/* Has as many children as may wait: others are not answered, and their peers ask again. */
+bool roce_rs_is_full(const struct roce_rs *listener);
 /* A child is connected (lock of the child held), or will never be. */
 void roce_rs_child_ready(struct roce_rs *child);
 void roce_rs_child_gone(struct roce_rs *child);
@@ -204,6 +214,7 @@ bool roce_rs_has_sent_all_or_never(const struct roce_rs *rs);
 
 /* wait.c: lock held, and given up while it sleeps. 0, -EAGAIN when is_nonblocking, -EINTR. */
 int roce_rs_wait(struct roce_rs *rs, bool is_nonblocking, bool (*is_true)(const struct roce_rs *));
+uint64_t roce_rs_now_ms(void);
 /* Takes the events of the completion channel. */
 void roce_rs_take_cq_event(struct roce_rs *rs);
 /* 0, -errno; after it a completion makes the channel readable. */

@@ -67,9 +67,11 @@ int roce_rs_send_control(struct roce_rs *rs, enum roce_rs_control control)
 	int error =
 		post_notice(rs, control_wr_id(control), roce_rs_imm(ROCE_RS_OP_CONTROL, control));
 
-	if (!error)
-		rs->control_room--;
-	return error;
+	if (error)
+		return error;
+	rs->control_room--;
+	rs->is_done |= control == ROCE_RS_CONTROL_SHUTDOWN;
+	return 0;
 }
 
 int roce_rs_send_keepalive(struct roce_rs *rs)
@@ -136,8 +138,18 @@ static void become_disconnected(struct roce_rs *rs)
 	ibv_modify_qp(rs->id->qp, &attr, IBV_QP_STATE);
 }
 
+/* The peer has sent its last and so have we; but the queue pair has to live until ours is there. */
+static void end_when_both_ways_are(struct roce_rs *rs)
+{
+	if (rs->state == ROCE_RS_CONNECTED && rs->is_peer_done && rs->is_done &&
+	    roce_rs_has_sent_all_or_never(rs))
+		become_disconnected(rs);
+}
+
 static void on_sent(struct roce_rs *rs, uint64_t wr_id)
 {
+	if (rs->give_up_at_ms)
+		rs->give_up_at_ms = roce_rs_now_ms() + rs->patience_ms;
 	switch ((enum roce_rs_op)(wr_id >> OP_SHIFT)) {
 	case ROCE_RS_OP_CREDIT:
 		rs->control_room++;
@@ -191,10 +203,9 @@ static void on_control(struct roce_rs *rs, uint32_t value)
 	if (value == ROCE_RS_CONTROL_DISCONNECT) {
 		become_disconnected(rs);
 	} else if (value == ROCE_RS_CONTROL_SHUTDOWN) {
-		if (rs->is_writable)
-			rs->is_readable = false;
-		else
-			become_disconnected(rs);
+		rs->is_readable = false;
+		rs->is_peer_done = true;
+		end_when_both_ways_are(rs);
 	}
 }
 
@@ -249,6 +260,7 @@ static void on_completion(struct roce_rs *rs, const struct ibv_wc *wc)
 			on_received(rs, ntohl(wc->imm_data));
 	} else {
 		on_sent(rs, wc->wr_id);
+		end_when_both_ways_are(rs);
 	}
 }
 

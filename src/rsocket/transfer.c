@@ -80,6 +80,16 @@ static int stage(struct roce_rs *rs, struct cursor *c, uint32_t bytes, struct ib
 	return count;
 }
 
+/* The post was refused: nothing will complete. */
+static void unstage(struct roce_rs *rs, uint32_t bytes)
+{
+	const uint32_t size = rs->sizes.send_buffer;
+
+	rs->send_position = (rs->send_position + size - bytes) % size;
+	rs->send_free += bytes;
+	rs->send_room++;
+}
+
 static int send_chunk(struct roce_rs *rs, struct cursor *c, uint32_t bytes)
 {
 	struct roce_rs_sge *target = &rs->target[rs->target_index];
@@ -89,8 +99,10 @@ static int send_chunk(struct roce_rs *rs, struct cursor *c, uint32_t bytes)
 	int error = roce_rs_post_write(rs, sge, count, &to, roce_rs_wr_id(ROCE_RS_OP_DATA, bytes),
 				       roce_rs_imm(ROCE_RS_OP_DATA, bytes));
 
-	if (error)
+	if (error) {
+		unstage(rs, bytes);
 		return error;
+	}
 	rs->sent_sequence++;
 	target->address += bytes;
 	target->length -= bytes;
@@ -217,8 +229,10 @@ ssize_t roce_rs_write_mapped(struct roce_rs *rs, const void *data, size_t length
 		count = stage(rs, &c, bytes, sge);
 		error = roce_rs_post_write(rs, sge, count, &to,
 					   roce_rs_wr_id(ROCE_RS_OP_WRITE, bytes), -1);
-		if (error)
+		if (error) {
+			unstage(rs, bytes);
 			break;
+		}
 		done += bytes;
 		if (chunk < ROCE_RS_CHUNK_MAX)
 			chunk *= 2;

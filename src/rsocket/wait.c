@@ -14,6 +14,7 @@
 #include "rsocket/socket.h"
 
 #define NS_PER_US UINT64_C(1000)
+#define NS_PER_MS UINT64_C(1000000)
 
 static uint64_t now_ns(void)
 {
@@ -21,6 +22,11 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+uint64_t roce_rs_now_ms(void)
+{
+	return now_ns() / NS_PER_MS;
 }
 
 void roce_rs_take_cq_event(struct roce_rs *rs)

@@ -14,6 +14,7 @@
 #include <rdma/rsocket.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdbool.h>
@@ -22,6 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -34,6 +37,13 @@
 #define DATAGRAMS      200
 #define DATAGRAM_BYTES 1000
 #define WAIT_MS	       20000
+#define CROSSINGS      40
+#define CROSSING_BYTES 100000
+#define SHORT_LIVED    8 /* threads */
+#define SHORT_LIVES    10
+#define WAITING_MAX    256 /* of the library */
+#define WAITING_MANY   300
+#define STRANGERS      4200
 
 static uint16_t next_port = 7000;
 
@@ -274,6 +284,203 @@ static void stream__data_outlives_its_sender(void **state)
 	close_ends(&e);
 }
 
+static void *say_one_last_byte(void *argument)
+{
+	const struct flow *f = argument;
+
+	usleep((useconds_t)f->seed);
+	assert_int_equal(rsend(f->fd, "l", 1, 0), 1);
+	assert_int_equal(rshutdown(f->fd, SHUT_WR), 0);
+	return NULL;
+}
+
+/* Both say their last at once: what the longer one has posted arrives, though by then the other's
+ * end is there. */
+static void stream__shutdown_crosses(void **state)
+{
+	static uint8_t sent[CROSSING_BYTES], got[CROSSING_BYTES];
+
+	(void)state;
+	for (unsigned round = 0; round < CROSSINGS; round++) {
+		struct ends e = make_ends(0);
+		struct flow shorter = {.fd = e.a, .seed = round * 10};
+		pthread_t thread;
+
+		for (size_t i = 0; i < sizeof(sent); i++)
+			sent[i] = byte_of(round, i);
+		assert_int_equal(pthread_create(&thread, NULL, say_one_last_byte, &shorter), 0);
+		assert_int_equal(rsend(e.b, sent, sizeof(sent), 0), sizeof(sent));
+		assert_int_equal(rshutdown(e.b, SHUT_WR), 0);
+		pthread_join(thread, NULL);
+		assert_int_equal(rrecv(e.a, got, sizeof(got), MSG_WAITALL), sizeof(got));
+		assert_memory_equal(got, sent, sizeof(sent));
+		assert_int_equal(rrecv(e.a, got, sizeof(got), 0), 0);
+		assert_int_equal(rrecv(e.b, got, sizeof(got), MSG_WAITALL), 1);
+		close_ends(&e);
+	}
+}
+
+/* A peer whose program does nothing any more: its receive queue is full, so the notice of the end
+ * is answered "not ready" for ever. */
+static void stream__close_is_patient_but_not_for_ever(void **state)
+{
+	struct linger linger = {.l_onoff = 1, .l_linger = 1};
+	struct ends e = make_ends(0);
+	struct timespec begin, end;
+	int sent = 0;
+
+	(void)state;
+	while (rsend(e.a, "x", 1, MSG_DONTWAIT) == 1)
+		sent++;
+	assert_int_equal(errno, EAGAIN);
+	assert_true(sent > 100);
+	assert_int_equal(rsetsockopt(e.a, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	assert_int_equal(rclose(e.a), 0);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	e.a = -1;
+	assert_true(end.tv_sec - begin.tv_sec < 15);
+	close_ends(&e);
+}
+
+static void *live_shortly(void *argument)
+{
+	for (int i = 0; i < SHORT_LIVES; i++) {
+		int fd = connect_to((uint16_t)(uintptr_t)argument);
+
+		assert_int_equal(rsend(fd, "s", 1, 0), 1);
+		assert_int_equal(rclose(fd), 0);
+	}
+	return NULL;
+}
+
+/* What a client sends before it closes is read, though the listener's side is so busy with others
+ * that it hears of the end together with the begin. */
+static void stream__short_lives(void **state)
+{
+	uint16_t port = next_port++;
+	int listener = listen_at(port, 0);
+	pthread_t threads[SHORT_LIVED];
+	char byte;
+
+	(void)state;
+	for (int i = 0; i < SHORT_LIVED; i++)
+		pthread_create(&threads[i], NULL, live_shortly, (void *)(uintptr_t)port);
+	for (int i = 0; i < SHORT_LIVED * SHORT_LIVES; i++) {
+		struct pollfd waiting = {.fd = listener, .events = POLLIN};
+		int fd;
+
+		assert_int_equal(rpoll(&waiting, 1, WAIT_MS), 1);
+		fd = raccept(listener, NULL, NULL);
+		assert_true(fd >= 0);
+		assert_int_equal(rrecv(fd, &byte, 1, 0), 1);
+		assert_int_equal(rrecv(fd, &byte, 1, 0), 0);
+		assert_int_equal(rclose(fd), 0);
+	}
+	for (int i = 0; i < SHORT_LIVED; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(rclose(listener), 0);
+}
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+/* More than may wait: the rest is answered when there is room. */
+static void listen__more_than_may_wait(void **state)
+{
+	static int fds[WAITING_MANY];
+	uint16_t port = next_port++;
+	struct sockaddr_in address = local(port);
+	int listener = listen_at(port, 2000), buffer = 2000, queue = 16, ready = 0;
+
+	(void)state;
+	for (int i = 0; i < WAITING_MANY; i++) {
+		fds[i] = rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		assert_true(fds[i] >= 0);
+		rsetsockopt(fds[i], SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
+		rsetsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
+		rsetsockopt(fds[i], SOL_RDMA, RDMA_SQSIZE, &queue, sizeof(queue));
+		rsetsockopt(fds[i], SOL_RDMA, RDMA_RQSIZE, &queue, sizeof(queue));
+		assert_int_equal(rconnect(fds[i], (struct sockaddr *)&address, sizeof(address)),
+				 -1);
+		assert_int_equal(errno, EINPROGRESS);
+	}
+	sleep(3);
+	for (int i = 0; i < WAITING_MANY; i++) {
+		struct pollfd fd = {.fd = fds[i], .events = POLLOUT};
+
+		ready += rpoll(&fd, 1, 0) == 1 && fd.revents == POLLOUT;
+	}
+	assert_in_range(ready, 1, WAITING_MAX);
+	for (int i = 0; i < WAITING_MANY; i++) {
+		struct pollfd waiting = {.fd = listener, .events = POLLIN};
+		int child;
+
+		assert_int_equal(rpoll(&waiting, 1, WAIT_MS), 1);
+		child = raccept(listener, NULL, NULL);
+		assert_true(child >= 0);
+		assert_int_equal(rclose(child), 0);
+	}
+	for (int i = 0; i < WAITING_MANY; i++)
+		assert_int_equal(rclose(fds[i]), 0);
+	assert_int_equal(rclose(listener), 0);
+}
+
+/* A signal in the middle of rconnect(): it goes on, and rpoll() says when it is done. */
+static void connect__is_interrupted(void **state)
+{
+	uint16_t port = next_port++;
+	struct sockaddr_in address = local(port);
+	struct sigaction action = {.sa_handler = on_alarm};
+	struct itimerval soon = {.it_value = {.tv_usec = 500000}};
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *silent; /* listens, and never answers */
+	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
+	struct pollfd waiting = {.fd = fd, .events = POLLOUT};
+
+	(void)state;
+	assert_int_equal(rdma_create_id(channel, &silent, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(rdma_bind_addr(silent, (struct sockaddr *)&address), 0);
+	assert_int_equal(rdma_listen(silent, 1), 0);
+	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+	assert_int_equal(rconnect(fd, (struct sockaddr *)&address, sizeof(address)), -1);
+	assert_int_equal(errno, EINTR);
+	assert_int_equal(rpoll(&waiting, 1, 0), 0);
+	assert_int_equal(rdma_destroy_id(silent), 0); /* refuses what it did not take */
+	assert_int_equal(rpoll(&waiting, 1, WAIT_MS), 1);
+	assert_true(waiting.revents & POLLERR);
+	assert_int_equal(rclose(fd), 0);
+	rdma_destroy_event_channel(channel);
+}
+
+static void *send_late(void *argument)
+{
+	usleep(300000);
+	assert_int_equal(rsend(*(int *)argument, "l", 1, 0), 1);
+	return NULL;
+}
+
+/* A time that poll() cannot say is long: in 32 bits this one is 4 ms. */
+static void select__for_weeks(void **state)
+{
+	struct ends e = make_ends(0);
+	struct timeval weeks = {.tv_sec = 4294967, .tv_usec = 300000};
+	pthread_t thread;
+	fd_set set;
+
+	(void)state;
+	FD_ZERO(&set);
+	FD_SET(e.b, &set);
+	assert_int_equal(pthread_create(&thread, NULL, send_late, &e.a), 0);
+	assert_int_equal(rselect(e.b + 1, &set, NULL, NULL, &weeks), 1);
+	assert_true(FD_ISSET(e.b, &set));
+	pthread_join(thread, NULL);
+	close_ends(&e);
+}
+
 static void connect__nobody_listens(void **state)
 {
 	struct sockaddr_in address = local(next_port++);
@@ -430,6 +637,74 @@ static void datagram__there_and_back(void **state)
 	assert_int_equal(rclose(server), 0);
 }
 
+/* A plain UDP packet that says it is a datagram rsocket's; true when it was answered. */
+static bool is_stranger_answered(int server, const struct sockaddr_in *to, uint32_t from)
+{
+	static const uint8_t packet[16] = {0x55, 0x55, 0x55, 0x55, 4, 0, 16, 0, 0, 0, 0x12, 0x34};
+	struct sockaddr_in source = {.sin_family = AF_INET, .sin_addr = {htonl(from)}};
+	struct pollfd fd = {.fd = socket(AF_INET, SOCK_DGRAM, 0), .events = POLLIN};
+	uint8_t bytes[32];
+	bool result;
+
+	assert_true(fd.fd >= 0);
+	assert_int_equal(bind(fd.fd, (struct sockaddr *)&source, sizeof(source)), 0);
+	assert_int_equal(
+		sendto(fd.fd, packet, sizeof(packet), 0, (const struct sockaddr *)to, sizeof(*to)),
+		sizeof(packet));
+	result = poll(&fd, 1, WAIT_MS) == 1;
+	close(fd.fd);
+	while (rrecv(server, bytes, sizeof(bytes), MSG_DONTWAIT) >= 0)
+		;
+	return result;
+}
+
+/* Whoever sends from many addresses keeps nobody else out. */
+static void datagram__strangers_lock_nobody_out(void **state)
+{
+	struct sockaddr_in address = local(next_port++);
+	int server = rsocket(AF_INET, SOCK_DGRAM, 0), client = rsocket(AF_INET, SOCK_DGRAM, 0);
+	struct pollfd fd = {.fd = server, .events = POLLIN};
+	char byte = 0;
+
+	(void)state;
+	assert_int_equal(rbind(server, (struct sockaddr *)&address, sizeof(address)), 0);
+	for (uint32_t i = 0; i < STRANGERS; i++)
+		assert_true(is_stranger_answered(server, &address, 0x7f010001 + i));
+	assert_int_equal(rsendto(client, "c", 1, 0, (struct sockaddr *)&address, sizeof(address)),
+			 1);
+	assert_int_equal(rpoll(&fd, 1, WAIT_MS), 1);
+	assert_int_equal(rrecv(server, &byte, 1, 0), 1);
+	assert_int_equal(byte, 'c');
+	assert_int_equal(rclose(client), 0);
+	assert_int_equal(rclose(server), 0);
+}
+
+/* What names its destination goes there, also from a socket that is connected to another. */
+static void datagram__elsewhere_than_connected(void **state)
+{
+	struct sockaddr_in address[2] = {local(next_port++), local(next_port++)};
+	int servers[2], client = rsocket(AF_INET, SOCK_DGRAM, 0);
+	struct pollfd fd = {.events = POLLIN};
+	char byte = 0;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		servers[i] = rsocket(AF_INET, SOCK_DGRAM, 0);
+		assert_int_equal(
+			rbind(servers[i], (struct sockaddr *)&address[i], sizeof(address[i])), 0);
+	}
+	assert_int_equal(rconnect(client, (struct sockaddr *)&address[0], sizeof(address[0])), 0);
+	assert_int_equal(
+		rsendto(client, "e", 1, 0, (struct sockaddr *)&address[1], sizeof(address[1])), 1);
+	fd.fd = servers[1];
+	assert_int_equal(rpoll(&fd, 1, WAIT_MS), 1);
+	assert_int_equal(rrecv(servers[1], &byte, 1, 0), 1);
+	assert_int_equal(byte, 'e');
+	assert_int_equal(rclose(client), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(rclose(servers[i]), 0);
+}
+
 static void datagram__too_long(void **state)
 {
 	struct sockaddr_in address = local(next_port++);
@@ -503,12 +778,20 @@ int main(void)
 		cmocka_unit_test(stream__peek_waitall_dontwait),
 		cmocka_unit_test(stream__shutdown_of_one_way),
 		cmocka_unit_test(stream__data_outlives_its_sender),
+		cmocka_unit_test(stream__shutdown_crosses),
+		cmocka_unit_test(stream__short_lives),
+		cmocka_unit_test(stream__close_is_patient_but_not_for_ever),
+		cmocka_unit_test(select__for_weeks),
+		cmocka_unit_test(listen__more_than_may_wait),
+		cmocka_unit_test(connect__is_interrupted),
 		cmocka_unit_test(connect__nobody_listens),
 		cmocka_unit_test(connect__nonblocking),
 		cmocka_unit_test(connect__many),
 		cmocka_unit_test(listen__closed_with_connections),
 		cmocka_unit_test(mapping__is_written_to),
 		cmocka_unit_test(datagram__there_and_back),
+		cmocka_unit_test(datagram__strangers_lock_nobody_out),
+		cmocka_unit_test(datagram__elsewhere_than_connected),
 		cmocka_unit_test(datagram__too_long),
 		cmocka_unit_test(calls__that_cannot_be),
 		cmocka_unit_test(options__are_kept),
