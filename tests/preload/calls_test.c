@@ -442,8 +442,10 @@ static void stranger__neighbours(void **state)
 	struct stat b;
 
 	(void)state;
-	assert_int_equal(stat("/", &a), 0);
-	assert_int_equal(stat("/sys/class/infiniband/../../../..", &b), 0); /* leaves the tree */
+	if (stat("/sys/class/net", &a) == 0) { /* a container may have no sysfs */
+		assert_int_equal(stat("/sys/class/infiniband/../net", &b), 0);
+		assert_true(a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+	}
 	assert_int_equal(access("/sys/class/infinibandage", F_OK), -1);
 	assert_int_equal(access("/dev/infinibands/uverbs0", F_OK), -1);
 	assert_int_equal(stat("/dev/null", &a), 0);
