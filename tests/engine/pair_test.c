@@ -3,7 +3,7 @@
  * The engine on real sockets: two processes on the loopback of a network namespace of the test's
  * own, each alone at an address (no daemon). Data is compared byte by byte.
  */
-#include "end.h"
+#include "two_ends.h"
 
 #include "base/clock.h"
 #include "engine/engine_internal.h"
@@ -15,117 +15,12 @@
 
 #include <cmocka.h>
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <net/if.h>
-#include <poll.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define BUFFER_BYTES (4u << 20)
-#define PATIENCE     (10 * ROCE_NS_PER_S)
-#define V4_FIRST     0 /* GID indexes of the two ends */
-#define V4_SECOND    1
-#define V6_FIRST     2
-#define V6_SECOND    3
-
-static bool has_namespace;
-
-/* It wants the fault signals for itself, and takes memory and counters that are watched for races.
- */
-static void skip_under_thread_sanitizer(void)
-{
-#ifdef __SANITIZE_THREAD__
-	skip();
-#endif
-}
-
-static int enter_namespace(void **state)
-{
-	(void)state;
-	setenv("UROCE_DAEMON", "off", 1);
-	setenv("UROCE_ACK_TIMEOUT_FLOOR_US", "20000", 1);
-	has_namespace =
-		(unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0) &&
-		system("ip link set lo up && ip addr add 127.0.0.2/8 dev lo && "
-		       "ip addr add fd00::2/128 dev lo nodad") == 0;
-	return 0;
-}
-
-typedef void end_fn(struct end *e, int fd);
-
-static struct end_config config(bool is_second, bool is_v6, bool has_events)
-{
-	return (struct end_config){
-		.ifindex = if_nametoindex("lo"),
-		.gid_index = is_v6 ? (is_second ? V6_SECOND : V6_FIRST)
-				   : (is_second ? V4_SECOND : V4_FIRST),
-		.mtu = 5,
-		.depth = 64,
-		.buffer_bytes = BUFFER_BYTES,
-		.has_events = has_events,
-		.timeout = 10,
-		.retry_count = 7,
-	};
-}
-
-struct pair_options {
-	bool is_v6;
-	bool has_events;
-	bool second_is_killed;
-	bool is_on_demand; /* both regions */
-};
-
-/* `second` runs in a child and must end with status 0. */
-static void run_pair(end_fn *first, end_fn *second, struct pair_options options)
-{
-	static struct end e;
-	struct end_config cfg;
-	int fds[2];
-	int status;
-	pid_t child;
-
-	if (!has_namespace)
-		skip();
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0) {
-		alarm(60);
-		close(fds[0]);
-		cfg = config(true, options.is_v6, options.has_events);
-		cfg.is_on_demand = options.is_on_demand;
-		end_open(&e, &cfg, fds[1]);
-		second(&e, fds[1]);
-		end_close(&e);
-		_exit(0);
-	}
-	close(fds[1]);
-	cfg = config(false, options.is_v6, options.has_events);
-	cfg.is_on_demand = options.is_on_demand;
-	end_open(&e, &cfg, fds[0]);
-	first(&e, fds[0]);
-	end_close(&e);
-	close(fds[0]);
-	assert_int_equal(waitpid(child, &status, 0), child);
-	if (options.second_is_killed)
-		assert_true(WIFSIGNALED(status));
-	else
-		assert_int_equal(status, 0);
-}
-
-static void expect(struct end *e, uint8_t status)
-{
-	struct roce_cqe cqe;
-
-	assert_true(end_poll(e, &cqe, PATIENCE));
-	assert_int_equal(cqe.status, status);
-}
 
 static void fill(uint8_t *at, size_t length, uint32_t salt)
 {
@@ -140,12 +35,6 @@ static void check_filled(const uint8_t *at, size_t length, uint32_t salt)
 }
 
 /* The second end does nothing at all until it is told: the thread serves it. */
-static void stay_passive(struct end *e, int fd)
-{
-	(void)e;
-	end_meet(fd);
-}
-
 /* ---- data ---- */
 
 static const uint32_t sizes[] = {0, 1,	2,    3,    4,	  5,	 6,	7,
@@ -162,12 +51,12 @@ static void write_and_read_back(struct end *e, int fd)
 		fill(e->buffer, length, i);
 		assert_int_equal(end_post(e, ROCE_WR_RDMA_WRITE, i, 0, length, ROCE_SEND_SIGNALED),
 				 ROCE_POST_OK);
-		expect(e, ROCE_WC_SUCCESS);
+		two_ends_expect(e, ROCE_WC_SUCCESS);
 		memset(e->buffer, 0, length);
 		memset(e->buffer + length, 0xee, 4); /* where a pad would go */
 		assert_int_equal(end_post(e, ROCE_WR_RDMA_READ, i, 0, length, ROCE_SEND_SIGNALED),
 				 ROCE_POST_OK);
-		expect(e, ROCE_WC_SUCCESS);
+		two_ends_expect(e, ROCE_WC_SUCCESS);
 		check_filled(e->buffer, length, i);
 		assert_memory_equal(e->buffer + length, "\xee\xee\xee\xee", 4);
 	}
@@ -177,13 +66,14 @@ static void write_and_read_back(struct end *e, int fd)
 static void passive_target__case_002(void **state)
 {
 	(void)state;
-	run_pair(write_and_read_back, stay_passive, (struct pair_options){0});
+	two_ends_run(write_and_read_back, two_ends_stay_passive, (struct two_ends_options){0});
 }
 
 static void passive_target__ipv6(void **state)
 {
 	(void)state;
-	run_pair(write_and_read_back, stay_passive, (struct pair_options){.is_v6 = true});
+	two_ends_run(write_and_read_back, two_ends_stay_passive,
+		     (struct two_ends_options){.is_v6 = true});
 }
 
 static void passive_target__without_batches(void **state)
@@ -191,7 +81,7 @@ static void passive_target__without_batches(void **state)
 	(void)state;
 	setenv("UROCE_GSO", "off", 1);
 	setenv("UROCE_GRO", "off", 1);
-	run_pair(write_and_read_back, stay_passive, (struct pair_options){0});
+	two_ends_run(write_and_read_back, two_ends_stay_passive, (struct two_ends_options){0});
 	unsetenv("UROCE_GSO");
 	unsetenv("UROCE_GRO");
 }
@@ -200,7 +90,7 @@ static void passive_target__with_impairments(void **state)
 {
 	(void)state;
 	setenv("UROCE_IMPAIR", "seed=3,drop=1%,dup=1%,reorder=1%,corrupt=1%,dir=both", 1);
-	run_pair(write_and_read_back, stay_passive, (struct pair_options){0});
+	two_ends_run(write_and_read_back, two_ends_stay_passive, (struct two_ends_options){0});
 	unsetenv("UROCE_IMPAIR");
 }
 
@@ -230,7 +120,7 @@ static void batches__lost_on_the_way(void **state)
 {
 	(void)state;
 	setenv("UROCE_IMPAIR", "batches=drop", 1);
-	run_pair(write_without_batches, answer_without_batches, (struct pair_options){0});
+	two_ends_run(write_without_batches, answer_without_batches, (struct two_ends_options){0});
 	unsetenv("UROCE_IMPAIR");
 }
 
@@ -252,7 +142,7 @@ static void send_messages(struct end *e, int fd)
 					 ROCE_POST_OK);
 			i++;
 		} else {
-			expect(e, ROCE_WC_SUCCESS);
+			two_ends_expect(e, ROCE_WC_SUCCESS);
 			done++;
 		}
 	}
@@ -266,7 +156,7 @@ static void take_messages(struct end *e, int fd, bool by_events)
 	for (uint32_t i = 0; i < MESSAGES; i++) {
 		struct roce_cqe cqe;
 
-		assert_true(by_events ? end_wait(e, &cqe) : end_poll(e, &cqe, PATIENCE));
+		assert_true(by_events ? end_wait(e, &cqe) : end_poll(e, &cqe, TWO_ENDS_PATIENCE));
 		assert_int_equal(cqe.status, ROCE_WC_SUCCESS);
 		assert_int_equal(cqe.byte_len, i * 13 % PLACE);
 		check_filled(e->buffer + cqe.wr_id * PLACE, cqe.byte_len, i);
@@ -288,13 +178,13 @@ static void take_by_events(struct end *e, int fd)
 static void send__received_by_polling(void **state)
 {
 	(void)state;
-	run_pair(send_messages, take_by_polling, (struct pair_options){0});
+	two_ends_run(send_messages, take_by_polling, (struct two_ends_options){0});
 }
 
 static void send__received_by_events(void **state)
 {
 	(void)state;
-	run_pair(send_messages, take_by_events, (struct pair_options){.has_events = true});
+	two_ends_run(send_messages, take_by_events, (struct two_ends_options){.has_events = true});
 }
 
 /* ---- trouble ---- */
@@ -304,7 +194,7 @@ static void write_until_error(struct end *e, int fd)
 	end_meet(fd); /* its memory is gone now */
 	assert_int_equal(end_post(e, ROCE_WR_RDMA_WRITE, 1, 0, 100000, ROCE_SEND_SIGNALED),
 			 ROCE_POST_OK);
-	expect(e, ROCE_WC_REM_OP_ERR);
+	two_ends_expect(e, ROCE_WC_REM_OP_ERR);
 	end_meet(fd);
 }
 
@@ -318,8 +208,8 @@ static void lose_memory(struct end *e, int fd)
 static void memory_gone__target(void **state)
 {
 	(void)state;
-	skip_under_thread_sanitizer();
-	run_pair(write_until_error, lose_memory, (struct pair_options){0});
+	two_ends_skip_under_tsan();
+	two_ends_run(write_until_error, lose_memory, (struct two_ends_options){0});
 }
 
 static void write_from_nowhere(struct end *e, int fd)
@@ -327,15 +217,15 @@ static void write_from_nowhere(struct end *e, int fd)
 	munmap(e->buffer + 8192, 65536);
 	assert_int_equal(end_post(e, ROCE_WR_RDMA_WRITE, 1, 0, 100000, ROCE_SEND_SIGNALED),
 			 ROCE_POST_OK);
-	expect(e, ROCE_WC_LOC_PROT_ERR);
+	two_ends_expect(e, ROCE_WC_LOC_PROT_ERR);
 	end_meet(fd);
 }
 
 static void memory_gone__source(void **state)
 {
 	(void)state;
-	skip_under_thread_sanitizer();
-	run_pair(write_from_nowhere, stay_passive, (struct pair_options){0});
+	two_ends_skip_under_tsan();
+	two_ends_run(write_from_nowhere, two_ends_stay_passive, (struct two_ends_options){0});
 }
 
 /* Like end_open(), on the engine that is open already; its ACK time-out never fires. */
@@ -371,8 +261,8 @@ static void write_twice_from_nowhere(struct end *e, int fd)
 		assert_int_equal(roce_post_send(&ends[i]->qp.qp, &wr, now), ROCE_POST_OK);
 	}
 	roce_verbs_qp_unlock_send(&e->qp);
-	expect(e, ROCE_WC_LOC_PROT_ERR);
-	expect(&second, ROCE_WC_LOC_PROT_ERR);
+	two_ends_expect(e, ROCE_WC_LOC_PROT_ERR);
+	two_ends_expect(&second, ROCE_WC_LOC_PROT_ERR);
 	end_meet(fd);
 	end_close(&second);
 }
@@ -389,8 +279,8 @@ static void stay_passive_with_two(struct end *e, int fd)
 static void memory_gone__sources_of_two_qps(void **state)
 {
 	(void)state;
-	skip_under_thread_sanitizer();
-	run_pair(write_twice_from_nowhere, stay_passive_with_two, (struct pair_options){0});
+	two_ends_skip_under_tsan();
+	two_ends_run(write_twice_from_nowhere, stay_passive_with_two, (struct two_ends_options){0});
 }
 
 static void read_from_nowhere(struct end *e, int fd)
@@ -398,15 +288,15 @@ static void read_from_nowhere(struct end *e, int fd)
 	end_meet(fd);
 	assert_int_equal(end_post(e, ROCE_WR_RDMA_READ, 1, 0, 100000, ROCE_SEND_SIGNALED),
 			 ROCE_POST_OK);
-	expect(e, ROCE_WC_REM_OP_ERR);
+	two_ends_expect(e, ROCE_WC_REM_OP_ERR);
 	end_meet(fd);
 }
 
 static void memory_gone__read_source(void **state)
 {
 	(void)state;
-	skip_under_thread_sanitizer();
-	run_pair(read_from_nowhere, lose_memory, (struct pair_options){0});
+	two_ends_skip_under_tsan();
+	two_ends_run(read_from_nowhere, lose_memory, (struct two_ends_options){0});
 }
 
 static void atomic_from_the_peer(struct end *e, int fd)
@@ -414,9 +304,9 @@ static void atomic_from_the_peer(struct end *e, int fd)
 	*(uint64_t *)(void *)e->buffer = 0;
 	assert_int_equal(end_post(e, ROCE_WR_ATOMIC_FETCH_AND_ADD, 1, 0, 8, ROCE_SEND_SIGNALED),
 			 ROCE_POST_OK);
-	expect(e, ROCE_WC_SUCCESS);
+	two_ends_expect(e, ROCE_WC_SUCCESS);
 	assert_int_equal(end_post(e, ROCE_WR_RDMA_READ, 1, 0, 8, ROCE_SEND_SIGNALED), ROCE_POST_OK);
-	expect(e, ROCE_WC_SUCCESS);
+	two_ends_expect(e, ROCE_WC_SUCCESS);
 	assert_int_equal(*(uint64_t *)(void *)e->buffer, 1);
 	write_and_read_back(e, fd);
 }
@@ -424,14 +314,14 @@ static void atomic_from_the_peer(struct end *e, int fd)
 /* On-demand regions need no handlers: without them an ordinary one would end the process. */
 static void on_demand__without_the_guard(void **state)
 {
-	const struct pair_options options = {.is_on_demand = true};
+	const struct two_ends_options options = {.is_on_demand = true};
 
 	(void)state;
 	setenv("UROCE_GUARD", "off", 1);
-	run_pair(atomic_from_the_peer, stay_passive, options);
-	run_pair(write_until_error, lose_memory, options);
-	run_pair(write_from_nowhere, stay_passive, options);
-	run_pair(read_from_nowhere, lose_memory, options);
+	two_ends_run(atomic_from_the_peer, two_ends_stay_passive, options);
+	two_ends_run(write_until_error, lose_memory, options);
+	two_ends_run(write_from_nowhere, two_ends_stay_passive, options);
+	two_ends_run(read_from_nowhere, lose_memory, options);
 	unsetenv("UROCE_GUARD");
 }
 
@@ -445,7 +335,7 @@ static void write_to_the_dead(struct end *e, int fd)
 	begin = roce_clock_now();
 	assert_int_equal(end_post(e, ROCE_WR_RDMA_WRITE, 1, 0, 100, ROCE_SEND_SIGNALED),
 			 ROCE_POST_OK);
-	expect(e, ROCE_WC_RETRY_EXC_ERR);
+	two_ends_expect(e, ROCE_WC_RETRY_EXC_ERR);
 	/* 8 times 20 ms, with room for a loaded machine */
 	assert_in_range(roce_clock_now() - begin, 100 * ROCE_NS_PER_MS, 2 * ROCE_NS_PER_S);
 }
@@ -460,7 +350,7 @@ static void die(struct end *e, int fd)
 static void peer_killed__case_064(void **state)
 {
 	(void)state;
-	run_pair(write_to_the_dead, die, (struct pair_options){.second_is_killed = true});
+	two_ends_run(write_to_the_dead, die, (struct two_ends_options){.second_is_killed = true});
 }
 
 static void write_to_one_in_reset(struct end *e, int fd)
@@ -468,7 +358,7 @@ static void write_to_one_in_reset(struct end *e, int fd)
 	end_meet(fd);
 	assert_int_equal(end_post(e, ROCE_WR_RDMA_WRITE, 1, 0, 100, ROCE_SEND_SIGNALED),
 			 ROCE_POST_OK);
-	expect(e, ROCE_WC_RETRY_EXC_ERR);
+	two_ends_expect(e, ROCE_WC_RETRY_EXC_ERR);
 	end_meet(fd);
 }
 
@@ -485,7 +375,7 @@ static void reset(struct end *e, int fd)
 static void peer_reset__case_064(void **state)
 {
 	(void)state;
-	run_pair(write_to_one_in_reset, reset, (struct pair_options){0});
+	two_ends_run(write_to_one_in_reset, reset, (struct two_ends_options){0});
 }
 
 static pid_t stop_peer(int fd)
@@ -514,7 +404,7 @@ static void write_to_the_stopped(struct end *e, int fd)
 
 	assert_int_equal(end_post(e, ROCE_WR_RDMA_WRITE, 1, 0, 100, ROCE_SEND_SIGNALED),
 			 ROCE_POST_OK);
-	expect(e, ROCE_WC_RETRY_EXC_ERR);
+	two_ends_expect(e, ROCE_WC_RETRY_EXC_ERR);
 	kill(pid, SIGCONT);
 	end_meet(fd);
 }
@@ -528,7 +418,7 @@ static void write_to_the_woken(struct end *e, int fd)
 			 ROCE_POST_OK);
 	assert_false(end_poll(e, &cqe, 100 * ROCE_NS_PER_MS));
 	kill(pid, SIGCONT);
-	expect(e, ROCE_WC_SUCCESS);
+	two_ends_expect(e, ROCE_WC_SUCCESS);
 	end_meet(fd);
 }
 
@@ -536,9 +426,9 @@ static void write_to_the_woken(struct end *e, int fd)
 static void peer_stopped__case_064(void **state)
 {
 	(void)state;
-	run_pair(write_to_the_stopped, say_who, (struct pair_options){0});
+	two_ends_run(write_to_the_stopped, say_who, (struct two_ends_options){0});
 	setenv("UROCE_ACK_TIMEOUT_FLOOR_US", "1000000", 1);
-	run_pair(write_to_the_woken, say_who, (struct pair_options){0});
+	two_ends_run(write_to_the_woken, say_who, (struct two_ends_options){0});
 	setenv("UROCE_ACK_TIMEOUT_FLOOR_US", "20000", 1);
 }
 
@@ -581,200 +471,7 @@ static void fork_and_go_on(struct end *e, int fd)
 static void fork__child_is_dead_parent_lives(void **state)
 {
 	(void)state;
-	run_pair(fork_and_go_on, stay_passive, (struct pair_options){0});
-}
-
-/* ---- the thread and the program ---- */
-
-static void poll_for_a_while(struct end *e, int fd)
-{
-	const struct roce_shared_counters *c;
-	uint64_t wakes;
-	int unused;
-	struct roce_cqe cqe;
-
-	c = roce_engine_counters(e->engine, &unused);
-	assert_false(end_poll(e, &cqe, 20 * ROCE_NS_PER_MS)); /* now it counts as polling */
-	assert_true(c->engine.thread_disarms > 0);
-	wakes = c->engine.thread_wakes;
-	assert_false(end_poll(e, &cqe, 200 * ROCE_NS_PER_MS));
-	/* a look each 0.4 ms would be 500 */
-	assert_in_range(c->engine.thread_wakes - wakes, 0, 250);
-	end_meet(fd); /* here polling stops, and the other side reads our memory */
-	end_meet(fd);
-}
-
-static void read_after_polling(struct end *e, int fd)
-{
-	end_meet(fd);
-	assert_int_equal(end_post(e, ROCE_WR_RDMA_READ, 1, 0, 4096, ROCE_SEND_SIGNALED),
-			 ROCE_POST_OK);
-	expect(e, ROCE_WC_SUCCESS);
-	end_meet(fd);
-}
-
-static void thread__stands_aside_and_comes_back(void **state)
-{
-	(void)state;
-	skip_under_thread_sanitizer();
-	run_pair(poll_for_a_while, read_after_polling, (struct pair_options){0});
-}
-
-#define SPIN_ROUNDS 300u
-
-/* The shape of ib_write_lat: write, poll for the completion, then look at memory only. */
-static void spin_on_memory(struct end *e, int fd, bool is_first)
-{
-	const volatile uint8_t *in = e->buffer;
-	const struct roce_shared_counters *c;
-	int unused;
-
-	c = roce_engine_counters(e->engine, &unused);
-	for (uint32_t i = 1; i <= SPIN_ROUNDS; i++) {
-		if (!is_first) {
-			while (*in != (uint8_t)i)
-				;
-		}
-		e->buffer[64] = (uint8_t)i;
-		end_post_to(e, ROCE_WR_RDMA_WRITE, 64, 0, 1);
-		expect(e, ROCE_WC_SUCCESS);
-		if (is_first) {
-			while (*in != (uint8_t)i)
-				;
-		}
-	}
-	/* it is learned that completions must arm the thread: lateness is no longer the rule (a
-	 * machine with other work makes some rounds late) */
-	assert_in_range(c->engine.thread_late, 0, SPIN_ROUNDS * 2 / 3);
-	end_meet(fd);
-}
-
-static void spin_first(struct end *e, int fd)
-{
-	spin_on_memory(e, fd, true);
-}
-
-static void spin_second(struct end *e, int fd)
-{
-	spin_on_memory(e, fd, false);
-}
-
-static void thread__learns_that_memory_is_watched(void **state)
-{
-	(void)state;
-	skip_under_thread_sanitizer();
-	run_pair(spin_first, spin_second, (struct pair_options){0});
-}
-
-static int rx_fd_of(const struct end *e)
-{
-	return e->engine->queue.addresses[0].io->fd;
-}
-
-/* Polls once, which takes the peer's request off the socket, and never again: the answer must not
- * wait for a poll that does not come. The lock keeps the thread from being faster. */
-static void poll_once(struct end *e, int fd)
-{
-	struct roce_device *dev = roce_engine_device(e->engine);
-	struct pollfd readable = {.fd = rx_fd_of(e), .events = POLLIN};
-
-	pthread_mutex_lock(&dev->lock);
-	assert_false(e->engine->progress.is_watching);
-	end_meet(fd);
-	assert_int_equal(poll(&readable, 1, 5000), 1);
-	dev->env->progress(dev->env_ctx, true);
-	assert_true(roce_tx_is_pending(&dev->transport));
-	assert_true(e->engine->progress.is_watching);
-	pthread_mutex_unlock(&dev->lock);
-	end_meet(fd);
-}
-
-static void thread__sends_what_a_last_poll_owes(void **state)
-{
-	(void)state;
-	run_pair(poll_once, read_after_polling, (struct pair_options){0});
-}
-
-/* The daemon holds a copy of each leased socket, as this does here. */
-static void close_a_shared_socket(struct end *e, int fd)
-{
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT)};
-	struct roce_device *dev = roce_engine_device(e->engine);
-	int copy = dup(rx_fd_of(e));
-	int sender = socket(AF_INET, SOCK_DGRAM, 0);
-	const struct roce_shared_counters *c;
-	uint64_t wakes;
-	int unused;
-
-	c = roce_engine_counters(e->engine, &unused);
-	pthread_mutex_lock(&dev->lock);
-	dev->env->close_address(dev->env_ctx, &e->own.gid);
-	pthread_mutex_unlock(&dev->lock);
-	wakes = c->engine.thread_wakes;
-	memcpy(&to.sin_addr, e->own.gid.raw + 12, 4);
-	assert_int_equal(sendto(sender, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)), 1);
-	usleep(20000);
-	assert_in_range(c->engine.thread_wakes - wakes, 0, 2);
-	close(sender);
-	close(copy);
-	end_meet(fd);
-}
-
-static void thread__forgets_a_closed_address(void **state)
-{
-	(void)state;
-	skip_under_thread_sanitizer();
-	run_pair(close_a_shared_socket, stay_passive, (struct pair_options){0});
-}
-
-static void send_byte_to(const char *address)
-{
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT)};
-	int sender = socket(AF_INET, SOCK_DGRAM, 0);
-
-	inet_pton(AF_INET, address, &to.sin_addr);
-	assert_int_equal(sendto(sender, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)), 1);
-	close(sender);
-	usleep(20000);
-}
-
-/* A damaged socket is replaced under its number; whoever else holds the old one must not make it
- * call the thread again and again. (The new one is at another address here, to tell them apart.) */
-static void replace_the_socket(struct end *e, int fd)
-{
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT)};
-	struct roce_device *dev = roce_engine_device(e->engine);
-	int old = dup(rx_fd_of(e));
-	int renewed = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-	const struct roce_shared_counters *c;
-	uint64_t wakes;
-	int unused;
-
-	c = roce_engine_counters(e->engine, &unused);
-	inet_pton(AF_INET, "127.0.0.3", &at.sin_addr);
-	assert_int_equal(bind(renewed, (struct sockaddr *)&at, sizeof(at)), 0);
-	pthread_mutex_lock(&dev->lock);
-	assert_int_equal(dup2(renewed, rx_fd_of(e)), rx_fd_of(e));
-	roce_pktio_renew(e->engine->queue.addresses[0].io);
-	roce_progress_renew(&e->engine->progress);
-	pthread_mutex_unlock(&dev->lock);
-	send_byte_to("127.0.0.1"); /* the thread leaves the old set with this one */
-	wakes = c->engine.thread_wakes;
-	send_byte_to("127.0.0.1");
-	assert_in_range(c->engine.thread_wakes - wakes, 0, 2);
-	assert_int_equal(c->engine.rx_too_short, 0);
-	send_byte_to("127.0.0.3");
-	assert_int_equal(c->engine.rx_too_short, 1);
-	close(old);
-	close(renewed);
-	end_meet(fd);
-}
-
-static void thread__follows_a_replaced_socket(void **state)
-{
-	(void)state;
-	skip_under_thread_sanitizer();
-	run_pair(replace_the_socket, stay_passive, (struct pair_options){0});
+	two_ends_run(fork_and_go_on, two_ends_stay_passive, (struct two_ends_options){0});
 }
 
 int main(void)
@@ -796,12 +493,7 @@ int main(void)
 		cmocka_unit_test(peer_reset__case_064),
 		cmocka_unit_test(peer_stopped__case_064),
 		cmocka_unit_test(fork__child_is_dead_parent_lives),
-		cmocka_unit_test(thread__stands_aside_and_comes_back),
-		cmocka_unit_test(thread__learns_that_memory_is_watched),
-		cmocka_unit_test(thread__sends_what_a_last_poll_owes),
-		cmocka_unit_test(thread__forgets_a_closed_address),
-		cmocka_unit_test(thread__follows_a_replaced_socket),
 	};
 
-	return cmocka_run_group_tests(tests, enter_namespace, NULL);
+	return cmocka_run_group_tests(tests, two_ends_enter_namespace, NULL);
 }
