@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Measures uroce beside TCP and bare UDP on the same veth, alternating, and prints medians.
 
-  run.py [--rounds N] [--seconds N] [--mtu N] [--only bw|lat|setup] [--json FILE] [--record]
+  run.py [--rounds N] [--seconds N] [--mtu N] [--only bw|lat|connect|setup] [--json FILE] [--record]
 
   --rounds   how often each program is run (5); they take turns, so that what the machine does
              meanwhile falls on all of them
@@ -30,9 +30,10 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests"))
 
-from harness import pair, perftest, process, report, topology  # noqa: E402
+from harness import cm, pair, perftest, process, report, topology  # noqa: E402
 
 FLOOR_PORT = 4790
+CONNECTIONS = 2000
 BENCH = os.path.join(os.path.dirname(os.path.dirname(pair.UROCE)), "bench")
 
 
@@ -96,12 +97,12 @@ def iperf3(place, seconds):
     return result["end"]["sum_received"]["bits_per_second"] / 1e9
 
 
-def floor(place, program, pattern, *args):
+def floor(place, program, pattern, *args, protocol="udp", server_args=()):
     """A program of bench/floor; its server ends by itself."""
     outcome = pair.expect_success(pair.run_pair(
-        place, [floor_program(program), "--serve", place.ipv4],
+        place, [floor_program(program), "--serve", place.ipv4, *server_args],
         [floor_program(program), "--from", place.client_ipv4, "--to", place.ipv4, *args],
-        FLOOR_PORT, on_uroce=False, protocol="udp"))
+        FLOOR_PORT, on_uroce=False, protocol=protocol))
     return number_after(pattern, outcome.client.output())
 
 
@@ -111,6 +112,22 @@ def udp_floor(place, seconds):
 
 def udp_pingpong(place):
     return floor(place, "udp-pingpong", r"udp_pingpong_us p50 ([\d.]+)", "-n", 20000, "-b", 64)
+
+
+def tcp_connects(place):
+    count = ("-n", CONNECTIONS)
+    return floor(place, "tcp-connect", r"tcp_connects_per_s (\d+)", *count, protocol="tcp",
+                 server_args=count)
+
+
+def cm_connects(place, at_once):
+    """With a queue pair on each side, made and destroyed; closed, but not out of TIMEWAIT."""
+    args = ("-t", "bench", "-n", CONNECTIONS, "-f")
+    server = cm.serve(place.a, place.ipv4, 7471, *args)
+    client = cm.connect(place.b, place.ipv4, 7471, *args, "-w", at_once)
+    figures = client.result(300)
+    server.result(60)
+    return CONNECTIONS / figures["seconds"]
 
 
 def perftest_bw(place, program, seconds):
@@ -157,6 +174,14 @@ def latency_contest(place):
         "ib_write_lat": lambda: perftest_lat(place, "ib_write_lat", "-s", 64),
         "ib_read_lat": lambda: perftest_lat(place, "ib_read_lat", "-s", 64),
         "ib_atomic_lat": lambda: perftest_lat(place, "ib_atomic_lat"),
+    })
+
+
+def connect_contest(place):
+    return Contest("1/s", {
+        "TCP": lambda: tcp_connects(place),
+        "rdma_cm": lambda: cm_connects(place, 1),
+        "rdma_cm, 64 at once": lambda: cm_connects(place, 64),
     })
 
 
@@ -248,7 +273,7 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--mtu", type=int, default=9000)
-    parser.add_argument("--only", choices=("bw", "lat", "setup"))
+    parser.add_argument("--only", choices=("bw", "lat", "connect", "setup"))
     parser.add_argument("--json", default=os.path.join(pair.ROOT, "build", "bench.json"))
     parser.add_argument("--record", action="store_true")
     return parser.parse_args()
@@ -264,6 +289,8 @@ def measure(args, place):
     if args.only in (None, "lat"):
         contests.append(("latency", latency_contest(place),
                          "64 bytes, us (median)", ("qperf tcp_lat", "udp-pingpong")))
+    if args.only in (None, "connect"):
+        contests.append(("connect", connect_contest(place), "connections a second", ("TCP",)))
     for key, contest, title, references in contests:
         for number in range(1, args.rounds + 1):
             contest.round(number, args.rounds)
