@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <rdma/rsocket.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "rsocket/address.h"
 #include "rsocket/datagram.h"
@@ -156,6 +157,12 @@ int rclose(int socket)
 
 	if (!rs)
 		return EBADF; /* not -1: as programs know it */
+	/* In a forked child, where the connection cannot be used and any lock may be held for ever
+	 * by a thread that is not there, only the descriptor goes. */
+	if (rs->owner != getpid()) {
+		roce_rs_table_remove(socket);
+		return close(socket);
+	}
 	pthread_mutex_lock(&rs->lock);
 	if (rs->datagram)
 		roce_rs_wait(rs, false, has_sent_all);

@@ -18,6 +18,7 @@ int roce_rs_create(struct roce_rs **out, int domain)
 		return -ENOMEM;
 	rs->fd = -1;
 	rs->domain = domain;
+	rs->owner = getpid();
 	rs->sizes = roce_rs_config()->sizes;
 	rs->watcher_fd = -1;
 	rs->accepted_fd = -1;

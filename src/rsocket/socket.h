@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include "base/list.h"
 #include "rsocket/config.h"
@@ -68,6 +69,7 @@ struct roce_rs {
 	struct rdma_cm_id *id;
 	struct roce_rs_sizes sizes; /* fixed once connecting */
 	int fd_flags;		    /* O_NONBLOCK of the program */
+	pid_t owner;
 	int domain;
 
 	pthread_mutex_t send_lock;

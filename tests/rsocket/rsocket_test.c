@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,6 +44,7 @@
 #define SHORT_LIVES    10
 #define WAITING_MAX    256 /* of the library */
 #define WAITING_MANY   300
+#define CHILDREN       20
 #define STRANGERS      4200
 
 static uint16_t next_port = 7000;
@@ -340,6 +342,37 @@ static void stream__close_is_patient_but_not_for_ever(void **state)
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	e.a = -1;
 	assert_true(end.tv_sec - begin.tv_sec < 15);
+	close_ends(&e);
+}
+
+/* Whatever its parent's threads hold at that moment, a forked child can close what it has got, and
+ * the connection goes on. */
+static void stream__closed_in_children(void **state)
+{
+	struct ends e = make_ends(0);
+	struct flow flows[2] = {{.fd = e.a, .seed = 5, .bytes = 4 * STREAM_BYTES},
+				{.fd = e.b, .seed = 5, .bytes = 4 * STREAM_BYTES}};
+	pthread_t threads[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, i ? receive_flow : send_flow, &flows[i]);
+	for (int i = 0; i < CHILDREN; i++) {
+		pid_t pid = fork();
+		int status;
+
+		assert_true(pid >= 0);
+		if (!pid) {
+			alarm(WAIT_MS / 2000);
+			_exit(rclose(e.a) || rclose(e.b) || rclose(e.listener));
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		pthread_join(threads[i], NULL);
+		assert_true(flows[i].is_right);
+	}
 	close_ends(&e);
 }
 
@@ -780,6 +813,7 @@ int main(void)
 		cmocka_unit_test(stream__data_outlives_its_sender),
 		cmocka_unit_test(stream__shutdown_crosses),
 		cmocka_unit_test(stream__short_lives),
+		cmocka_unit_test(stream__closed_in_children),
 		cmocka_unit_test(stream__close_is_patient_but_not_for_ever),
 		cmocka_unit_test(select__for_weeks),
 		cmocka_unit_test(listen__more_than_may_wait),
