@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <rdma/rsocket.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "compat/rspreload/preload.h"
@@ -25,6 +26,7 @@ struct member {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct member members[MEMBERS_MAX];
 static unsigned member_end; /* entries from here on were never used */
+static atomic_uint member_count;
 
 /* lock held */
 static struct member *find(int set, int fd)
@@ -56,6 +58,7 @@ static int change(int set, int operation, int fd, const struct epoll_event *even
 		if (!m)
 			return ENOSPC;
 		*m = (struct member){.set = set, .fd = fd, .event = *event};
+		member_count++;
 		return 0;
 	case EPOLL_CTL_MOD:
 		if (!m)
@@ -68,6 +71,7 @@ static int change(int set, int operation, int fd, const struct epoll_event *even
 		if (!m)
 			return ENOENT;
 		m->set = 0;
+		member_count--;
 		return 0;
 	default:
 		return EINVAL;
@@ -91,10 +95,16 @@ int epoll_ctl(int set, int operation, int fd, struct epoll_event *event)
 
 void roce_preload_epoll_forget(int fd)
 {
+	/* Any descriptor that is closed may be a set; most programs have none with ours in it. */
+	if (!member_count)
+		return;
 	pthread_mutex_lock(&lock);
-	for (unsigned i = 0; i < member_end; i++)
-		if (members[i].set && members[i].fd == fd)
-			members[i].set = 0;
+	for (unsigned i = 0; i < member_end; i++) {
+		if (!members[i].set || (members[i].fd != fd && members[i].set != fd))
+			continue;
+		members[i].set = 0;
+		member_count--;
+	}
 	pthread_mutex_unlock(&lock);
 }
 

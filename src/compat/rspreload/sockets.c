@@ -130,6 +130,8 @@ int close(int fd)
 {
 	if (roce_preload_target(fd) >= 0)
 		roce_preload_forget(fd);
+	else
+		roce_preload_epoll_forget(fd);
 	return roce_real()->close(fd);
 }
 
@@ -227,6 +229,8 @@ int dup3(int fd, int to, int flags)
 	result = roce_real()->dup3(fd, to, flags);
 	if (result >= 0 && roce_preload_target(to) >= 0)
 		roce_preload_forget(to);
+	else if (result >= 0)
+		roce_preload_epoll_forget(to);
 	return result;
 }
 
