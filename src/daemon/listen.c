@@ -14,9 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ATTEMPTS_MAX  20
-#define ATTEMPT_MS    10
-#define RUN_DIRECTORY "/run/uroce"
+#define ATTEMPTS_MAX	  20
+#define BUSY_ATTEMPTS_MAX 50
+#define BUSY_ATTEMPT_MS	  2
+#define ATTEMPT_MS	  10
+#define RUN_DIRECTORY	  "/run/uroce"
 
 static int bind_and_listen(const struct roce_rendezvous *r)
 {
@@ -104,6 +106,18 @@ int roce_listen_open(const char *name, bool is_shared, struct roce_rendezvous *o
 	return fd;
 }
 
+/* Whoever listens there may be busy with those that asked before us. */
+static int ask_owner(const struct roce_rendezvous *name, struct ucred *out_owner)
+{
+	for (int attempt = 0;; attempt++) {
+		int peer = roce_rendezvous_connect(name, out_owner);
+
+		if (peer != -EAGAIN || attempt == BUSY_ATTEMPTS_MAX)
+			return peer;
+		poll(NULL, 0, BUSY_ATTEMPT_MS);
+	}
+}
+
 /* A uroced of this user that holds one of the first `count` names. Else *out_owner is a stranger,
  * if one listens. */
 static bool find_own_guard(const struct roce_address *a, unsigned count, struct ucred *out_owner)
@@ -114,7 +128,7 @@ static bool find_own_guard(const struct roce_address *a, unsigned count, struct 
 		int peer;
 
 		roce_rendezvous_for_address(&name, a, n);
-		peer = roce_rendezvous_connect(&name, &owner);
+		peer = ask_owner(&name, &owner);
 		if (peer < 0)
 			continue;
 		close(peer);
