@@ -43,6 +43,8 @@ void roce_port_state_abandon(struct roce_port_state *p);
 int roce_port_state_query(struct roce_port_state *p, struct roce_port_info *out);
 /* -ENOENT for an empty entry, else as above. */
 int roce_port_state_gid(struct roce_port_state *p, uint32_t index, struct roce_gid *out);
+/* The index is no other address's until it is released. -ENOENT: it is not, or not any more, this
+ * address. */
 int roce_port_state_hold_gid(struct roce_port_state *p, uint32_t index, const struct roce_gid *gid);
 void roce_port_state_release_gid(struct roce_port_state *p, uint32_t index);
 

@@ -106,7 +106,11 @@ static void print_overview(void)
 	       "Variables:\n"
 	       "  UROCE_NAME=mlx5_0=eth0   the device of eth0 under another name\n"
 	       "  UROCE_DEBUG=1            a line for each call that is refused, with the reason\n"
-	       "  UROCE_GSO=off, UROCE_GRO=off, UROCE_GUARD=off   forces the fallback\n");
+	       "  UROCE_DAEMON=off         no uroced: the process has its addresses alone\n"
+	       "  UROCE_TIMING=cx6         local ACK timeouts as a ConnectX-6 has them\n"
+	       "  UROCE_IMPAIR=drop=1%%,... drops packets, and more, on purpose\n"
+	       "  UROCE_GSO=off, UROCE_GRO=off, UROCE_GUARD=off   forces the fallback\n"
+	       "README.md has all of them.\n");
 }
 
 static int cmd_help(int argc, char **argv)

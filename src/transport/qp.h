@@ -209,6 +209,8 @@ bool roce_qp_init(struct roce_qp *qp, struct roce_transport *t, const struct roc
 /* Takes it out of every list and table; its CQ entries are the caller's to clean. */
 void roce_qp_fini(struct roce_qp *qp);
 
+/* To the state in `attr` (ROCE_ATTR_STATE), and the attributes that `mask` names. Nothing changes
+ * on failure. */
 enum roce_modify_result roce_qp_modify(struct roce_qp *qp, const struct roce_qp_attr *attr,
 				       uint32_t mask, roce_ns_t now, uint32_t *out_bad_mask);
 
@@ -260,6 +262,7 @@ enum roce_post_result {
 	ROCE_POST_BAD_FLAGS,	/* EINVAL: one that we do not know; found before the transport */
 };
 
+/* What is posted in the error state is taken and flushed. Nothing is taken on failure. */
 enum roce_post_result roce_post_send(struct roce_qp *qp, const struct roce_send_wr *wr,
 				     roce_ns_t now);
 enum roce_post_result roce_post_recv(struct roce_qp *qp, uint64_t wr_id, const struct roce_sge *sge,

@@ -54,6 +54,7 @@ enum roce_verdict roce_request_check(struct roce_request *rq);
 
 /* ---- resp_duplicate.c ---- */
 
+/* DUPLICATE: an answer is owed again, where one was asked for; DUPLICATE_MISMATCH: nothing is. */
 enum roce_verdict roce_request_answer_again(struct roce_request *rq);
 
 #endif

@@ -118,6 +118,8 @@ void roce_peer_add(struct roce_transport *t, struct roce_peer *peer, const struc
 		   uint8_t slot);
 void roce_peer_remove(struct roce_peer *peer);
 
+/* A packet, borrowed for the call. What it leads to (CQEs, events) is there on return, but for what
+ * is to be sent: that waits for roce_tx(). Each verdict is counted here. */
 enum roce_verdict roce_rx(struct roce_transport *t, const struct roce_rx_pkt *pkt, roce_ns_t now);
 
 /* An armed CQ tells of `count` completions by one event, but of none later than `period_ns` after

@@ -34,6 +34,7 @@ struct roce_ah {
 	struct roce_path path;
 };
 
+/* -EINVAL as roce_av_resolve(), -ENOMEM: all handles of the device are in use. */
 int roce_ah_init(struct roce_ah *ah, struct roce_context *ctx, struct roce_pd *pd,
 		 const struct roce_av *av);
 void roce_ah_fini(struct roce_ah *ah);

@@ -27,6 +27,7 @@ struct roce_verbs_cq {
 	struct roce_allocator from; /* of all its storage; read without the lock */
 };
 
+/* 0 or -errno: no descriptor to be had. */
 int roce_comp_channel_init(struct roce_comp_channel *channel, struct roce_context *ctx);
 /* -EBUSY while queues report to it. */
 int roce_comp_channel_fini(struct roce_comp_channel *channel);

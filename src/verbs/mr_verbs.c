@@ -82,14 +82,14 @@ static void draw_keys(struct roce_device *dev, struct roce_mr *mr)
 	} while (err);
 }
 
-static int enter_device(struct roce_verbs_mr *vmr)
+static int enter_device(struct roce_verbs_mr *vmr, const char *call)
 {
 	struct roce_device *dev = vmr->ctx->dev;
 
 	pthread_mutex_lock(&dev->lock);
 	if (dev->mr_count >= ROCE_MAX_MR) {
 		pthread_mutex_unlock(&dev->lock);
-		return roce_refuse(ENOMEM, "reg_mr: all %u regions are in use", ROCE_MAX_MR);
+		return roce_refuse(ENOMEM, "%s: all %u regions are in use", call, ROCE_MAX_MR);
 	}
 	draw_keys(dev, &vmr->mr);
 	dev->mr_count++;
@@ -122,7 +122,7 @@ int roce_verbs_mr_init(struct roce_verbs_mr *vmr, struct roce_context *ctx, stru
 		       .length = length,
 		       .access = access & ~ACCESS_OPTIONAL},
 	};
-	return enter_device(vmr);
+	return enter_device(vmr, "reg_mr");
 }
 
 int roce_verbs_mr_init_null(struct roce_verbs_mr *vmr, struct roce_context *ctx, struct roce_pd *pd)
@@ -131,7 +131,7 @@ int roce_verbs_mr_init_null(struct roce_verbs_mr *vmr, struct roce_context *ctx,
 		.ctx = ctx,
 		.mr = {.pd = pd, .length = UINT64_MAX, .kind = ROCE_MR_NULL},
 	};
-	return enter_device(vmr);
+	return enter_device(vmr, "alloc_null_mr");
 }
 
 void roce_verbs_mr_detach(struct roce_verbs_mr *vmr)

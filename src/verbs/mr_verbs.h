@@ -17,9 +17,10 @@ struct roce_verbs_mr {
 /* -EINVAL: flags, range or iova; -EFAULT: part of the range is not mapped; -ENOMEM: too many. */
 int roce_verbs_mr_init(struct roce_verbs_mr *vmr, struct roce_context *ctx, struct roce_pd *pd,
 		       uint64_t addr, uint64_t length, uint64_t iova, uint32_t access);
-/* A null region: its lkey goes with any address and length, its rkey opens nothing. */
+/* A null region: its lkey goes with any address and length, its rkey opens nothing. -ENOMEM. */
 int roce_verbs_mr_init_null(struct roce_verbs_mr *vmr, struct roce_context *ctx,
 			    struct roce_pd *pd);
+/* -EBUSY while windows are bound to it. */
 int roce_verbs_mr_fini(struct roce_verbs_mr *vmr);
 
 struct roce_mr_change {

@@ -123,6 +123,8 @@ int roce_port_mtu(struct roce_device *dev, uint8_t *out_mtu);
 
 /* ---- multicast.c ---- */
 
+/* UD only. Attaching twice is attaching once. -EINVAL: another type, no multicast GID, or (detach)
+ * not attached; -ENOMEM: too many; else what joining the group on the network gave. */
 int roce_verbs_qp_attach(struct roce_verbs_qp *vqp, const struct roce_gid *mgid);
 int roce_verbs_qp_detach_group(struct roce_verbs_qp *vqp, const struct roce_gid *mgid);
 /* All of them; device lock held. */
@@ -136,6 +138,7 @@ struct roce_locals {
 	struct roce_gid gids[ROCE_GID_TABLE];
 };
 
+/* 0 or -errno: the port cannot be asked; then there are none. */
 int roce_locals_read(struct roce_device *dev, struct roce_locals *out);
 /* The source of a datagram, should it not be open yet. */
 void roce_locals_open(struct roce_verbs_qp *vqp, const struct roce_path *path);

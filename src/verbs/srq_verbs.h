@@ -58,6 +58,8 @@ struct roce_verbs_srq {
 	uint32_t use_count; /* queue pairs; device lock */
 };
 
+/* `req->max_wr` entries or more. -EINVAL: sizes, or half of what an XRC queue needs; -ENOMEM: no
+ * memory, or all queues of the device are in use. */
 int roce_verbs_srq_init(struct roce_verbs_srq *vsrq, struct roce_context *ctx,
 			const struct roce_srq_request *req);
 /* -EBUSY while queue pairs use it; waits until its events have been acknowledged. */
@@ -70,7 +72,8 @@ struct roce_srq_change {
 	uint32_t limit;
 };
 
-/* Nothing changes on failure. */
+/* -EINVAL: what waits does not fit, or a limit above the size; -ENOMEM. Nothing changes on failure.
+ */
 int roce_verbs_srq_change(struct roce_verbs_srq *vsrq, const struct roce_srq_change *change);
 
 /* Out of the device; device lock held. */
