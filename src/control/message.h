@@ -31,7 +31,7 @@
 #define ROCE_CONTROL_PATH_MAX	   128
 #define ROCE_CONTROL_TEXT_MAX	   320
 #define ROCE_CONTROL_CLAIM_MAX	   32	/* addresses (and descriptors) in one CLAIM */
-#define ROCE_CONTROL_SLOT_ADDR_MAX 64	/* addresses that one slot may open */
+#define ROCE_CONTROL_SLOT_ADDR_MAX 128	/* addresses that one slot may open */
 #define ROCE_CONTROL_STRAY_MAX	   4608 /* largest RoCE packet: 4096 of payload and all headers */
 #define ROCE_CONTROL_MESSAGE_MAX   5120
 #define ROCE_CONTROL_SLOT_MAX	   254

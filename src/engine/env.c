@@ -9,6 +9,7 @@
 #include "engine/guard.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,10 @@
 void roce_engine_complain(const char *format, ...)
 {
 	const char *debug = getenv("UROCE_DEBUG");
-	char line[ROCE_LEASE_ERROR_MAX + 64];
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static char last[ROCE_LEASE_ERROR_MAX + 64];
+	char line[sizeof(last)];
+	bool is_said;
 	va_list args;
 
 	if (debug && strcmp(debug, "0") == 0)
@@ -25,7 +29,13 @@ void roce_engine_complain(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	fprintf(stderr, "uroce: %s\n", line);
+	/* A UD queue pair opens many addresses, which may all fail alike. */
+	pthread_mutex_lock(&lock);
+	is_said = strcmp(line, last) == 0;
+	memcpy(last, line, sizeof(last));
+	pthread_mutex_unlock(&lock);
+	if (!is_said)
+		fprintf(stderr, "uroce: %s\n", line);
 }
 
 static roce_ns_t env_now(void *ctx)

@@ -3,15 +3,22 @@
  */
 #include "engine/queue.h"
 
+#include "control/message.h"
 #include "engine/group.h"
 
 #include "pktio/udp/udp.h"
+#include "verbs/limits.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Every GID that a device lists can be used, also by one process. */
+_Static_assert(ROCE_CONTROL_SLOT_ADDR_MAX >= ROCE_GID_TABLE &&
+		       ROCE_QUEUE_ADDRESSES_MAX >= ROCE_GID_TABLE + ROCE_QUEUE_GROUPS_MAX,
+	       "addresses of a slot");
 
 int roce_queue_init(struct roce_queue *q)
 {
