@@ -29,6 +29,21 @@ def usage(pid):
     return len(os.listdir(f"/proc/{pid}/fd")), data
 
 
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def expect_to_leave(*namespaces):
+    """uroced leaves when no program is left and no peer waits for it: nothing of what was killed
+    keeps it. It is asked once only, because asking makes one a client."""
+    pids = [found["pid"] for found in map(status, namespaces) if found]
+    process.wait_until(lambda: not any(map(is_running, pids)), 30, "uroced to leave")
+
+
 class Check:
     """cm-check, running."""
 

@@ -18,6 +18,13 @@ kernel allows that; may_make_namespaces() says whether any of it works.
         |     fd77::1   |    (mtu)     |     fd77::2   |
         +---------------+              +---------------+
 
+    Wired             two namespaces and a third between them, in which a program is the wire
+
+        +------ a ------+      +---- middle ---+      +------ b ------+
+        | ur0 10.77.0.1 |------| wa         wb |------| ur0 10.77.0.2 |
+        |     fd77::1   |      +---------------+      |     fd77::2   |
+        +---------------+                             +---------------+
+
     Host              the namespace of the script itself, over lo
 """
 import os
@@ -153,3 +160,30 @@ class Pair(Topology):
         def is_up():
             return all("state UP" in ns.run("ip", "link", "show", "ur0") for ns in (self.a, self.b))
         process.wait_until(is_up, 5, "the veth to come up")
+
+
+class Wired(Pair):
+    """Nothing passes until a program in `middle` moves frames between wa and wb."""
+
+    def __init__(self, mtu=1500):
+        Topology.__init__(self)
+        self.mtu = mtu
+        self.drawing = "\n".join((
+            "+------ a ------+      +---- middle ---+      +------ b ------+",
+            "| ur0 10.77.0.1 |------| wa         wb |------| ur0 10.77.0.2 |",
+            "|     fd77::1   |      +---------------+      |     fd77::2   |",
+            f"+---------------+          mtu {mtu:<8}       +---------------+"))
+        self.a, self.b, self.middle = make_namespace(), make_namespace(), make_namespace()
+        self.middle.run("sh", "-c", "echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6")
+        for ns, name, ipv4, ipv6 in ((self.a, "wa", self.ipv4, self.ipv6),
+                                     (self.b, "wb", self.client_ipv4, self.client_ipv6)):
+            self.middle.run("ip", "link", "add", name, "mtu", str(mtu), "type", "veth", "peer",
+                            "name", "ur0", "mtu", str(mtu), "netns", str(ns.held.pid))
+            ns.run("ip", "addr", "add", f"{ipv4}/24", "dev", "ur0")
+            ns.run("ip", "-6", "addr", "add", f"{ipv6}/64", "dev", "ur0", "nodad")
+            ns.run("ip", "link", "set", "ur0", "up")
+            self.middle.run("ip", "link", "set", name, "up")
+
+    def close(self):
+        super().close()
+        self.middle.held.end()

@@ -37,7 +37,7 @@ ROWS = []
 
 
 def row(name, topology=None, least=SHORT):
-    """topology: None, "host", "lo", or ("pair", mtu). least: FULL leaves it out of --short."""
+    """topology: None, "host", "lo", ("pair", mtu) or ("wired", mtu). least: FULL leaves it out of --short."""
     def add(function):
         ROWS.append(Row(name, topology if isinstance(topology, tuple) else (topology,), function,
                         least))

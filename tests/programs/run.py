@@ -49,13 +49,14 @@ def wanted_rows(args):
 
 def make_topology(kind, *parameters):
     return {"host": topology.Host, "lo": topology.Loopback, "pair": topology.Pair,
+            "wired": topology.Wired,
             None: topology.Topology}[kind](*parameters)
 
 
 def run_row(row, args, out, have_namespaces):
     out.start(row.name)
     try:
-        if row.topology[0] in ("lo", "pair") and not have_namespaces:
+        if row.topology[0] in ("lo", "pair", "wired") and not have_namespaces:
             raise report.Skipped("network namespaces cannot be made here")
         with make_topology(*row.topology) as place:
             note = row.run(rows.Context(place, args.scale, out))
