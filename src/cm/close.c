@@ -52,7 +52,10 @@ void roce_cm_retire(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now)
 	roce_cm_leave_qpn(cm, id);
 	roce_cm_set_state(
 		cm, id, roce_cm_is_sidr(id) ? ROCE_CM_STATE_SIDR_REP_SENT : ROCE_CM_STATE_TIMEWAIT);
-	roce_cm_arm(cm, id, now + ROCE_CM_HELD_NS);
+	/* Only a REJ after a REP has to be said again: a peer that missed it does not ask. */
+	if (!roce_cm_has_said(id, ROCE_CM_REJ))
+		id->sends_left = 0;
+	roce_cm_arm(cm, id, now + (id->sends_left ? id->repeat_ns : ROCE_CM_HELD_NS));
 	roce_list_add_tail(&cm->held, &id->held_link);
 	cm->held_count++;
 }

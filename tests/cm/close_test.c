@@ -215,6 +215,54 @@ static void destroy__rejection_survives(void **state)
 	pair_fini(&p);
 }
 
+/* An ID that is only kept to know duplicates has nothing to say any more, whatever it said last. */
+static void destroy__finished_ones_are_silent(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_establish(&p);
+	roce_cm_destroy(p.b.cm, p.passive, p.now);
+	pair_exchange(&p);
+	roce_cm_destroy(p.a.cm, p.active, p.now);
+	pair_run(&p, false);
+	assert_int_equal(host_counter(&p.b, ROCE_CM_STAT_TX_DREQ), 1);
+	assert_int_equal(host_counter(&p.b, ROCE_CM_STAT_TX_REPEATED), 0);
+	pair_fini(&p);
+
+	pair_establish(&p);
+	roce_cm_destroy(p.a.cm, p.active, p.now);
+	pair_exchange(&p);
+	roce_cm_destroy(p.b.cm, p.passive, p.now);
+	pair_run(&p, false);
+	assert_int_equal(host_counter(&p.b, ROCE_CM_STAT_TX_REP), 1);
+	assert_int_equal(host_counter(&p.b, ROCE_CM_STAT_TX_REPEATED), 0);
+	pair_fini(&p);
+}
+
+/* A REJ that follows a REP is given again soon: a peer that has missed it believes to be connected,
+ * and has no reason to ask. */
+static void destroy__rejection_of_one_connected(void **state)
+{
+	struct roce_cm_packet packets[HOST_PACKETS_MAX];
+	struct pair p;
+	roce_ns_t begin;
+
+	(void)state;
+	pair_respond(&p);
+	assert_int_equal(roce_cm_establish(p.a.cm, p.active, p.now), 0);
+	host_take(&p.a, packets);
+	roce_cm_destroy(p.b.cm, p.passive, p.now);
+	assert_int_equal(host_take(&p.b, packets), 1);
+	begin = p.now;
+	p.now = roce_cm_deadline(p.b.cm);
+	assert_true(p.now - begin < 10 * ROCE_NS_PER_S);
+	roce_cm_on_deadline(p.b.cm, p.now);
+	expect_last_words(&p, &p.b, ROCE_CM_REJ, ROCE_CM_REJ_CONSUMER);
+	host_expect(&p.a, 1, ROCE_CM_REPORT_REJECTED, ROCE_CM_REJ_CONSUMER);
+	pair_fini(&p);
+}
+
 /* ---- stale connections ---- */
 
 /* A REQ in the name of the active side for the queue pair that it is connected with. */
@@ -486,6 +534,8 @@ int main(void)
 		cmocka_unit_test(destroy__established),
 		cmocka_unit_test(destroy__owner_with_everything),
 		cmocka_unit_test(destroy__rejection_survives),
+		cmocka_unit_test(destroy__finished_ones_are_silent),
+		cmocka_unit_test(destroy__rejection_of_one_connected),
 		cmocka_unit_test(stale__queue_pair_used_again),
 		cmocka_unit_test(stale__peer_does_not_answer_the_probe),
 		cmocka_unit_test(stale__peer_denies),
