@@ -55,6 +55,8 @@ void roce_cm_retire(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now)
 	/* Only a REJ after a REP has to be said again: a peer that missed it does not ask. */
 	if (!roce_cm_has_said(id, ROCE_CM_REJ))
 		id->sends_left = 0;
+	else if (id->sends_left > ROCE_CM_REJ_REPEATS)
+		id->sends_left = ROCE_CM_REJ_REPEATS;
 	roce_cm_arm(cm, id, now + (id->sends_left ? id->repeat_ns : ROCE_CM_HELD_NS));
 	roce_list_add_tail(&cm->held, &id->held_link);
 	cm->held_count++;

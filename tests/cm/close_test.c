@@ -260,6 +260,8 @@ static void destroy__rejection_of_one_connected(void **state)
 	roce_cm_on_deadline(p.b.cm, p.now);
 	expect_last_words(&p, &p.b, ROCE_CM_REJ, ROCE_CM_REJ_CONSUMER);
 	host_expect(&p.a, 1, ROCE_CM_REPORT_REJECTED, ROCE_CM_REJ_CONSUMER);
+	pair_run(&p, true);
+	assert_int_equal(host_counter(&p.b, ROCE_CM_STAT_TX_REPEATED), 3);
 	pair_fini(&p);
 }
 
