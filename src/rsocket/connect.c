@@ -200,6 +200,21 @@ static int wait_connected(struct roce_rs *rs)
 	return rs->state == ROCE_RS_CONNECTED ? 0 : -rs->error;
 }
 
+static bool is_settled(const struct roce_rs *rs)
+{
+	return !roce_rs_is_connecting(rs);
+}
+
+/* Somebody else takes the steps: the service, or another caller. */
+static int wait_for_others(struct roce_rs *rs)
+{
+	int error = roce_rs_wait(rs, false, is_settled);
+
+	if (error)
+		return error;
+	return rs->state == ROCE_RS_CONNECTED ? 0 : -rs->error;
+}
+
 static int connect_stream(struct roce_rs *rs, const struct sockaddr *address)
 {
 	bool is_nonblocking = roce_rs_is_nonblocking(rs, 0);
@@ -208,7 +223,7 @@ static int connect_stream(struct roce_rs *rs, const struct sockaddr *address)
 	if (rs->state == ROCE_RS_CONNECTED)
 		return 0;
 	if (roce_rs_is_connecting(rs))
-		return is_nonblocking ? -EINPROGRESS : wait_connected(rs);
+		return is_nonblocking ? -EINPROGRESS : wait_for_others(rs);
 	if (rs->state != ROCE_RS_IDLE && rs->state != ROCE_RS_BOUND)
 		return -ENOTCONN;
 	rs->state = ROCE_RS_RESOLVING_ADDRESS;

@@ -206,32 +206,75 @@ static void listen__more_than_may_wait(void **state)
 	assert_int_equal(rclose(listener), 0);
 }
 
+/* A listener that never answers; what it did not take is refused when it goes. */
+static struct rdma_cm_id *listen_silently(struct sockaddr_in *address)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *id;
+
+	assert_int_equal(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(rdma_bind_addr(id, (struct sockaddr *)address), 0);
+	assert_int_equal(rdma_listen(id, 1), 0);
+	return id;
+}
+
+static void *close_silent(void *argument)
+{
+	struct rdma_cm_id *id = argument;
+	struct rdma_event_channel *channel = id->channel;
+
+	usleep(300000);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(channel);
+	return NULL;
+}
+
+static int connect_until_signal(struct sockaddr_in *address)
+{
+	struct sigaction action = {.sa_handler = on_alarm};
+	struct itimerval soon = {.it_value = {.tv_usec = 500000}};
+	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+	assert_int_equal(rconnect(fd, (struct sockaddr *)address, sizeof(*address)), -1);
+	assert_int_equal(errno, EINTR);
+	return fd;
+}
+
 /* A signal in the middle of rconnect(): it goes on, and rpoll() says when it is done. */
 static void connect__is_interrupted(void **state)
 {
-	uint16_t port = next_port();
-	struct sockaddr_in address = local(port);
-	struct sigaction action = {.sa_handler = on_alarm};
-	struct itimerval soon = {.it_value = {.tv_usec = 500000}};
-	struct rdma_event_channel *channel = rdma_create_event_channel();
-	struct rdma_cm_id *silent; /* listens, and never answers */
-	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
-	struct pollfd waiting = {.fd = fd, .events = POLLOUT};
+	struct sockaddr_in address = local(next_port());
+	struct rdma_cm_id *silent = listen_silently(&address);
+	struct pollfd waiting = {.fd = connect_until_signal(&address), .events = POLLOUT};
 
 	(void)state;
-	assert_int_equal(rdma_create_id(channel, &silent, NULL, RDMA_PS_TCP), 0);
-	assert_int_equal(rdma_bind_addr(silent, (struct sockaddr *)&address), 0);
-	assert_int_equal(rdma_listen(silent, 1), 0);
-	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
-	assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
-	assert_int_equal(rconnect(fd, (struct sockaddr *)&address, sizeof(address)), -1);
-	assert_int_equal(errno, EINTR);
 	assert_int_equal(rpoll(&waiting, 1, 0), 0);
-	assert_int_equal(rdma_destroy_id(silent), 0); /* refuses what it did not take */
+	close_silent(silent);
 	assert_int_equal(rpoll(&waiting, 1, WAIT_MS), 1);
 	assert_true(waiting.revents & POLLERR);
+	assert_int_equal(rclose(waiting.fd), 0);
+}
+
+/* ... or another rconnect(), which hears of it at once. */
+static void connect__is_called_again(void **state)
+{
+	struct sockaddr_in address = local(next_port());
+	struct rdma_cm_id *silent = listen_silently(&address);
+	int fd = connect_until_signal(&address);
+	struct timespec begin, end;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, close_silent, silent), 0);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	assert_int_equal(rconnect(fd, (struct sockaddr *)&address, sizeof(address)), -1);
+	assert_int_equal(errno, ECONNREFUSED);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	assert_true(end.tv_sec - begin.tv_sec < 4);
+	pthread_join(thread, NULL);
 	assert_int_equal(rclose(fd), 0);
-	rdma_destroy_event_channel(channel);
 }
 
 static void *send_late(void *argument)
@@ -268,6 +311,7 @@ int main(void)
 		cmocka_unit_test(stream__short_lives),
 		cmocka_unit_test(listen__more_than_may_wait),
 		cmocka_unit_test(connect__is_interrupted),
+		cmocka_unit_test(connect__is_called_again),
 		cmocka_unit_test(select__for_weeks),
 	};
 
