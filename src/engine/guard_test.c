@@ -297,7 +297,7 @@ static void fault_in_a_worker(void)
 	pthread_t worker;
 
 	roce_guard_install();
-	munmap(gone, PAGE);
+	mprotect(gone, PAGE, PROT_NONE); /* unmapped, the new thread's stack could take its place */
 	if (pthread_create(&worker, NULL, copy_with_all_signals_blocked, gone) == 0)
 		pthread_join(worker, &result);
 	_exit(result == gone ? 0 : 1);
