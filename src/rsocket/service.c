@@ -49,7 +49,7 @@ static int find_due(uint64_t now, int *out_fd)
 		struct roce_rs *rs = roce_container_of(pos, struct roce_rs, keepalive_link);
 
 		if (rs->keepalive_at_ms <= now) {
-			rs->keepalive_at_ms = now + (uint64_t)rs->keepalive_s * MS_PER_S;
+			rs->keepalive_at_ms = now + rs->keepalive_ms;
 			*out_fd = rs->fd;
 		}
 		if (rs->keepalive_at_ms < first)
@@ -221,7 +221,8 @@ int roce_rs_service_keepalive(struct roce_rs *rs)
 	pthread_mutex_lock(&keepalive_lock);
 	roce_list_remove(&rs->keepalive_link);
 	if (is_on) {
-		rs->keepalive_at_ms = now_ms() + (uint64_t)rs->keepalive_s * MS_PER_S;
+		rs->keepalive_ms = (uint64_t)rs->keepalive_s * MS_PER_S;
+		rs->keepalive_at_ms = now_ms() + rs->keepalive_ms;
 		roce_list_add_tail(&keepalives, &rs->keepalive_link);
 	}
 	pthread_mutex_unlock(&keepalive_lock);

@@ -139,7 +139,8 @@ struct roce_rs {
 	bool is_paused;		   /* the service does not look: too many wait */
 	int accepted_fd;	   /* eventfd, semaphore: their number */
 
-	unsigned keepalive_s; /* 0: not chosen yet; in force with ROCE_RS_OPTION_KEEPALIVE */
+	unsigned keepalive_s;  /* 0: not chosen yet; in force with ROCE_RS_OPTION_KEEPALIVE */
+	uint64_t keepalive_ms; /* this and the next two: the service's own */
 	uint64_t keepalive_at_ms;
 	struct roce_list keepalive_link;
 	int option_bits; /* SO_* that are only remembered: ROCE_RS_OPTION_* */

@@ -192,6 +192,10 @@ static bool add_message(struct roce_rs *rs, uint32_t bytes)
 
 	if (rs->message_count == rs->message_slots || bytes > rs->sizes.receive_ring - rs->unread)
 		return false;
+	if (!bytes) { /* to be read at once: rrecv() would take it for the end */
+		rs->received_sequence++;
+		return true;
+	}
 	rs->messages[slot].left = bytes;
 	rs->message_count++;
 	rs->unread += bytes;
