@@ -6,7 +6,7 @@ from rows import FULL, row
 
 
 def all_sizes(ctx, program, *args):
-    rows = perftest.run(ctx.topology, program, "-a", "-n", ctx.pick(50, 500, 1000), *args,
+    rows = perftest.run(ctx.topology, program, "-a", "-n", ctx.pick(20, 500, 1000), *args,
                         timeout=ctx.pick(120, 600, 1800), on_wait=ctx.on_wait)
     perftest.expect_sizes(rows, perftest.ALL_SIZES)
     return f"{rows[0].typical:.1f} us at 2 bytes"
