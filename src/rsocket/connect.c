@@ -5,14 +5,12 @@
  * an event means to sockets in other states.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <rdma/rsocket.h>
 #include <string.h>
 
 #include "rsocket/service.h"
 #include "rsocket/socket.h"
-#include "rsocket/table.h"
 
 #define RESOLVE_BLOCKING_MS 1000
 #define RESOLVE_FIRST_MS    1000 /* nonblocking: doubled at each of the tries */

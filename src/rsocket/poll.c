@@ -8,8 +8,8 @@
 #include <limits.h>
 #include <rdma/rsocket.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "rsocket/api.h"
 #include "rsocket/pollers.h"
 #include "rsocket/readiness.h"
@@ -17,17 +17,15 @@
 #include "rsocket/table.h"
 
 #define FDS_ON_STACK 32
-#define NS_PER_US    INT64_C(1000)
-#define NS_PER_MS    INT64_C(1000000)
+#define NS_PER_US    ((int64_t)ROCE_NS_PER_US)
+#define NS_PER_MS    ((int64_t)ROCE_NS_PER_MS)
 #define MS_PER_S     1000
 #define US_PER_MS    1000
 
+/* Signed: a negative time means for ever. */
 static int64_t now_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	return (int64_t)roce_clock_now();
 }
 
 /* One look at all; the number of entries with revents. */

@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "rsocket/datagram.h"
@@ -28,14 +27,6 @@ static pthread_mutex_t keepalive_lock = PTHREAD_MUTEX_INITIALIZER; /* innermost 
 static int epoll_fd = -1;
 static int wake_fd = -1; /* a keepalive was set: count the time anew */
 static pid_t owner;	 /* a forked child has no thread and starts its own */
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * MS_PER_S + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* The first socket whose keepalive is due, and how long until the next one in ms, -1 never. */
 static int find_due(uint64_t now, int *out_fd)
@@ -123,7 +114,7 @@ static void *run(void *argument)
 
 	for (;;) {
 		struct epoll_event events[EVENTS_AT_ONCE];
-		int due, timeout = find_due(now_ms(), &due);
+		int due, timeout = find_due(roce_rs_now_ms(), &due);
 		int count;
 
 		if (due >= 0)
@@ -222,7 +213,7 @@ int roce_rs_service_keepalive(struct roce_rs *rs)
 	roce_list_remove(&rs->keepalive_link);
 	if (is_on) {
 		rs->keepalive_ms = (uint64_t)rs->keepalive_s * MS_PER_S;
-		rs->keepalive_at_ms = now_ms() + rs->keepalive_ms;
+		rs->keepalive_at_ms = roce_rs_now_ms() + rs->keepalive_ms;
 		roce_list_add_tail(&keepalives, &rs->keepalive_link);
 	}
 	pthread_mutex_unlock(&keepalive_lock);

@@ -17,7 +17,6 @@
 
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>

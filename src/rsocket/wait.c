@@ -7,26 +7,15 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "rsocket/pollers.h"
 #include "rsocket/readiness.h"
 #include "rsocket/socket.h"
 
-#define NS_PER_US UINT64_C(1000)
-#define NS_PER_MS UINT64_C(1000000)
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 uint64_t roce_rs_now_ms(void)
 {
-	return now_ns() / NS_PER_MS;
+	return roce_clock_now() / ROCE_NS_PER_MS;
 }
 
 void roce_rs_take_cq_event(struct roce_rs *rs)
@@ -85,8 +74,9 @@ int roce_rs_wait(struct roce_rs *rs, bool is_nonblocking, bool (*is_true)(const 
 		if (is_nonblocking)
 			return -EAGAIN;
 		if (!spin_until)
-			spin_until = now_ns() + roce_rs_config()->polling_us * NS_PER_US;
-		if (now_ns() < spin_until) {
+			spin_until =
+				roce_clock_now() + roce_rs_config()->polling_us * ROCE_NS_PER_US;
+		if (roce_clock_now() < spin_until) {
 			pthread_mutex_unlock(&rs->lock);
 			pthread_mutex_lock(&rs->lock);
 			continue;
