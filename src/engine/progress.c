@@ -208,10 +208,9 @@ void roce_progress_run(struct roce_progress *p, bool is_polling)
  * with those that follow. */
 static bool may_defer(const struct roce_progress *p)
 {
-	const struct roce_list *ready = &p->queue->transport->ready;
-	const struct roce_qp *qp = roce_container_of(ready->prev, struct roce_qp, ready_link);
+	const struct roce_qp *qp = roce_tx_last_ready(p->queue->transport);
 
-	if (p->kick_count >= KICKS_DEFERRED_MAX || qp->sq.next == qp->sq.posted)
+	if (!qp || p->kick_count >= KICKS_DEFERRED_MAX || qp->sq.next == qp->sq.posted)
 		return false;
 	return !roce_psn_is_equal(qp->req.una, qp->req.next_psn) &&
 	       roce_send_queue_at(&qp->sq, qp->sq.next)->length <= SMALL_MESSAGE_BYTES;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From packet to queue pair to role, and back: the checks that a packet must pass before any role
- * sees it (IBTA packet header validation; every failure is a silent drop with its own counter), and
- * the round robin that lets ready QPs send.
+ * From packet to queue pair to role: the checks that a packet must pass before any role sees it
+ * (IBTA packet header validation; every failure is a silent drop with its own counter). The way
+ * back is tx.c's.
  */
 #include "transport/roles.h"
 
-#include "base/assert.h"
 #include "base/marks.h"
 
 #define PKEY_BASE_MASK 0x7fffu
@@ -18,7 +17,7 @@ void roce_transport_init(struct roce_transport *t, const struct roce_transport_c
 {
 	*t = (struct roce_transport){.cfg = *cfg};
 	roce_key_table_init(&t->keys, cfg->mr_buckets, cfg->mr_bucket_count);
-	roce_list_init(&t->ready);
+	roce_ready_init(&t->ready);
 	roce_list_init(&t->peers);
 	roce_list_init(&t->read_waiters);
 	roce_list_init(&t->groups);
@@ -180,19 +179,11 @@ static enum roce_verdict deliver(struct roce_transport *t, const struct roce_rx_
 				 : roce_responder_rx(qp, pkt, info, now);
 }
 
-/* The caller reads the clock under the lock under which it calls; time stands still at times, but
- * it does not run backwards. */
-static void note_time(struct roce_transport *t, roce_ns_t now)
-{
-	ROCE_ASSERT_SLOW(now >= t->latest_ns);
-	t->latest_ns = now;
-}
-
 enum roce_verdict roce_rx(struct roce_transport *t, const struct roce_rx_pkt *pkt, roce_ns_t now)
 {
 	enum roce_verdict verdict;
 
-	note_time(t, now);
+	roce_transport_note_time(t, now);
 	roce_count(t, ROCE_STAT_RX_PACKETS);
 	roce_count_by(t, ROCE_STAT_RX_BYTES, pkt->payload_len);
 	if ((pkt->traffic_class & 3) == 3)
@@ -200,48 +191,6 @@ enum roce_verdict roce_rx(struct roce_transport *t, const struct roce_rx_pkt *pk
 	verdict = deliver(t, pkt, now);
 	roce_count(t, verdict);
 	return verdict;
-}
-
-/* ---- transmit ---- */
-
-/* One turn of a QP. A responder that was left without room goes first in the next turn, but not
- * twice in a row: a long READ's answer must not keep the requester from sending. */
-static size_t take_turn(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now)
-{
-	bool more = false;
-	size_t n = 0;
-
-	if (qp->is_responder_first)
-		n = roce_responder_tx(qp, pkts, max, now);
-	n += roce_requester_tx(qp, pkts + n, max - n, now, &more);
-	if (!qp->is_responder_first)
-		n += roce_responder_tx(qp, pkts + n, max - n, now);
-	qp->is_responder_first = !qp->is_responder_first && roce_responder_has_output(qp);
-	if (more || roce_responder_has_output(qp))
-		roce_qp_mark_ready(qp);
-	return n;
-}
-
-size_t roce_tx(struct roce_transport *t, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now)
-{
-	size_t n = 0;
-
-	note_time(t, now);
-	while (n < max && !roce_list_is_empty(&t->ready)) {
-		struct roce_qp *qp = roce_container_of(t->ready.next, struct roce_qp, ready_link);
-		size_t room = max - n < t->cfg.burst_packets ? max - n : t->cfg.burst_packets;
-
-		roce_list_remove(&qp->ready_link);
-		n += take_turn(qp, pkts + n, room, now);
-	}
-	for (size_t i = 0; i < n; i++) {
-		const struct roce_peer *peer = pkts[i].qp->peer;
-
-		pkts[i].is_single = peer && roce_peer_is_single(peer, now);
-		roce_count_by(t, ROCE_STAT_TX_BYTES, pkts[i].payload.length);
-	}
-	roce_count_by(t, ROCE_STAT_TX_PACKETS, n);
-	return n;
 }
 
 /* ---- time ---- */
@@ -253,7 +202,7 @@ roce_ns_t roce_deadline(const struct roce_transport *t)
 
 void roce_on_deadline(struct roce_transport *t, roce_ns_t now)
 {
-	note_time(t, now);
+	roce_transport_note_time(t, now);
 	while (roce_timer_heap_deadline(&t->timers) <= now) {
 		struct roce_timer *timer = roce_timer_heap_min(&t->timers);
 

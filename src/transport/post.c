@@ -119,6 +119,8 @@ enum roce_post_result roce_post_send(struct roce_qp *qp, const struct roce_send_
 		wqe->path = *wr->path;
 		wqe->remote_qpn = wr->remote_qpn;
 		wqe->remote_qkey = wr->remote_qkey;
+		if (qp->sq.next == qp->sq.posted)
+			roce_qp_set_class(qp, wr->path->sl);
 	}
 	wqe->remote_srqn = wr->remote_srqn;
 	if (wr->opcode == ROCE_WR_BIND_MW)

@@ -44,7 +44,7 @@ static void leave_lists(struct roce_qp *qp)
 {
 	roce_requester_release(qp);
 	roce_retransmit_stop(qp);
-	roce_list_remove(&qp->ready_link);
+	roce_qp_unmark_ready(qp);
 }
 
 void roce_qp_fini(struct roce_qp *qp)
@@ -242,7 +242,7 @@ void roce_qp_enter_error(struct roce_qp *qp, roce_ns_t now)
 {
 	enter_error(qp, now);
 	drop_responder_output(qp);
-	roce_list_remove(&qp->ready_link);
+	roce_qp_unmark_ready(qp);
 }
 
 void roce_qp_error_by_responder(struct roce_qp *qp, roce_ns_t now)
@@ -309,6 +309,7 @@ static void apply_attributes(struct roce_qp *qp, const struct roce_qp_attr *a, u
 		cur->qkey = a->qkey;
 	if (mask & ROCE_ATTR_AV) {
 		cur->path = a->path;
+		roce_qp_set_class(qp, a->path.sl);
 		roce_requester_set_peer(qp, a->peer);
 		cur->peer = a->peer;
 	}
@@ -351,6 +352,7 @@ static void enter_reset(struct roce_qp *qp)
 	qp->rate = (struct roce_pace_config){0};
 	qp->pace = (struct roce_pace){0};
 	qp->peer = NULL;
+	qp->tx_class = 0;
 	qp->mtu = 0;
 	qp->srq = qp->cfg.srq;
 	qp->is_held = false;

@@ -183,12 +183,13 @@ struct roce_qp_config {
 
 struct roce_qp {
 	struct roce_transport *t;
-	struct roce_list ready_link; /* t->ready */
+	struct roce_list ready_link; /* in the line of its class in t->ready */
 	struct roce_list wait_link;  /* peer->waiters or t->read_waiters */
 	struct roce_timer timer;
 	struct roce_qp_config cfg;
 	struct roce_qp_attr attr; /* current values, as query returns them */
 	uint32_t mtu;		  /* bytes */
+	uint8_t tx_class;	  /* of what it sends next, see ready.h */
 	bool is_responder_first;  /* the responder was left without room in the last turn */
 	struct roce_peer *peer;
 	struct roce_srq *srq; /* source of the receive WQE in hand, or of the next one */

@@ -132,6 +132,8 @@ static bool send_datagram(struct roce_qp *qp, struct roce_send_wqe *wqe, struct 
 	attach_payload(wqe, pkt, 0, (uint32_t)wqe->length);
 	advance(qp, wqe, 1, now);
 	complete_unreliable(qp, now);
+	if (qp->sq.next != qp->sq.posted)
+		roce_qp_set_class(qp, roce_send_queue_at(&qp->sq, qp->sq.next)->path.sl);
 	return true;
 }
 

@@ -255,12 +255,14 @@ static void ask_at_end_of_turn(struct roce_qp *qp, struct roce_tx_pkt *last)
 size_t roce_requester_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now,
 			 bool *out_more)
 {
+	uint8_t tx_class = qp->tx_class;
 	size_t n = 0;
 
-	while (n < max && send_next(qp, &pkts[n], now))
+	/* The class of a UD QP is that of its next datagram, and another one may be paused. */
+	while (n < max && qp->tx_class == tx_class && send_next(qp, &pkts[n], now))
 		n++;
-	/* The budget ended it: there may be more. */
-	*out_more = n == max;
+	/* The budget ended it, or the class: there may be more. */
+	*out_more = n == max || qp->tx_class != tx_class;
 	if (n && n == max && roce_qp_is_reliable(qp))
 		ask_at_end_of_turn(qp, &pkts[n - 1]);
 	announce_drained(qp);

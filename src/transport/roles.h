@@ -7,8 +7,17 @@
 #ifndef ROCE_TRANSPORT_ROLES_H
 #define ROCE_TRANSPORT_ROLES_H
 
+#include "base/assert.h"
 #include "transport/qp.h"
 #include "wire/opcode.h"
+
+/* The caller reads the clock under the lock under which it calls; time stands still at times, but
+ * it does not run backwards. */
+static inline void roce_transport_note_time(struct roce_transport *t, roce_ns_t now)
+{
+	ROCE_ASSERT_SLOW(now >= t->latest_ns);
+	t->latest_ns = now;
+}
 
 static inline void roce_count(struct roce_transport *t, uint32_t counter)
 {
@@ -24,8 +33,26 @@ static inline void roce_count_by(struct roce_transport *t, uint32_t counter, uin
 
 static inline void roce_qp_mark_ready(struct roce_qp *qp)
 {
-	if (roce_list_is_empty(&qp->ready_link))
-		roce_list_add_tail(&qp->t->ready, &qp->ready_link);
+	roce_ready_add(&qp->t->ready, &qp->ready_link, qp->tx_class);
+}
+
+static inline void roce_qp_unmark_ready(struct roce_qp *qp)
+{
+	roce_ready_remove(&qp->t->ready, &qp->ready_link, qp->tx_class);
+}
+
+/* What it sends next goes by this service level. */
+static inline void roce_qp_set_class(struct roce_qp *qp, uint8_t sl)
+{
+	bool is_ready = !roce_list_is_empty(&qp->ready_link);
+
+	if (qp->tx_class == sl % ROCE_TX_CLASSES)
+		return;
+	if (is_ready)
+		roce_qp_unmark_ready(qp);
+	qp->tx_class = sl % ROCE_TX_CLASSES;
+	if (is_ready)
+		roce_qp_mark_ready(qp);
 }
 
 /* Requests that are answered, one by one, by more than an ACK: they count against rd_atomic. */

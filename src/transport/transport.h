@@ -18,6 +18,7 @@
 #include "mem/mem.h"
 #include "transport/counter.h"
 #include "transport/pace.h"
+#include "transport/ready.h"
 #include "transport/timing.h"
 #include "wire/packet.h"
 
@@ -85,7 +86,7 @@ static inline bool roce_peer_is_single(const struct roce_peer *peer, roce_ns_t n
 struct roce_transport {
 	struct roce_transport_config cfg;
 	struct roce_key_table keys;
-	struct roce_list ready; /* QPs with something to send */
+	struct roce_ready ready; /* QPs with something to send */
 	struct roce_list peers;
 	struct roce_list groups;       /* multicast attachments */
 	struct roce_list read_waiters; /* QPs that wait for read_inflight to fall */
@@ -132,9 +133,27 @@ void roce_cq_moderate_follow(struct roce_transport *t, struct roce_cq *cq);
 /* The CQ goes: its timer leaves the transport. */
 void roce_cq_leave(struct roce_transport *t, struct roce_cq *cq);
 
-/* Up to `max` packets; consecutive ones of a QP stand together. Payload references are valid until
- * the next call into the transport. */
-size_t roce_tx(struct roce_transport *t, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now);
+/* Up to `max` packets of the classes whose bits are set; consecutive ones of a QP stand together.
+ * Payload references are valid until the next call into the transport. A QP's class is the low
+ * three bits of its path's service level, that of a UD QP is of the datagram it sends next. */
+size_t roce_tx_classes(struct roce_transport *t, uint32_t classes, struct roce_tx_pkt *pkts,
+		       size_t max, roce_ns_t now);
+
+/* The same of all classes. */
+static inline size_t roce_tx(struct roce_transport *t, struct roce_tx_pkt *pkts, size_t max,
+			     roce_ns_t now)
+{
+	return roce_tx_classes(t, ROCE_TX_CLASSES_ALL, pkts, max, now);
+}
+
+/* The bits of the classes that may have something to send. */
+static inline uint32_t roce_tx_waiting(const struct roce_transport *t)
+{
+	return t->ready.waiting;
+}
+
+/* The QP that was made ready last; NULL when there is none, or when several classes wait. */
+struct roce_qp *roce_tx_last_ready(const struct roce_transport *t);
 
 /* The payload of `pkt` could not be read (memory gone): fails its WQE or READ as the specification
  * says. Later packets of that QP from the same roce_tx() may still be sent; they do no harm. */
@@ -142,7 +161,7 @@ void roce_tx_fault(struct roce_transport *t, const struct roce_tx_pkt *pkt, roce
 
 static inline bool roce_tx_is_pending(const struct roce_transport *t)
 {
-	return !roce_list_is_empty(&t->ready);
+	return roce_tx_waiting(t) != 0;
 }
 
 /* When roce_on_deadline() wants to be called next; ROCE_NEVER if never. */

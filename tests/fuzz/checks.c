@@ -216,7 +216,11 @@ void fuzz_check_stack(const struct sim_stack *s)
 	uint32_t read_inflight = 0;
 
 	fuzz_require(s->stray_count == 0, "no access outside every region");
-	check_list(&t->ready);
+	for (uint32_t i = 0; i < ROCE_TX_CLASSES; i++) {
+		check_list(&t->ready.lines[i]);
+		fuzz_require(!(t->ready.waiting >> i & 1) == roce_list_is_empty(&t->ready.lines[i]),
+			     "a class waits when somebody stands in its line");
+	}
 	check_list(&t->read_waiters);
 	for (uint32_t i = 0; i < s->qp_count; i++) {
 		check_qp(&s->qps[i]->qp);
@@ -238,7 +242,7 @@ void fuzz_check_stack(const struct sim_stack *s)
 void fuzz_check_quiet(const struct sim_stack *s)
 {
 	fuzz_check_stack(s);
-	fuzz_require(roce_list_is_empty(&s->transport.ready), "nobody is ready in the end");
+	fuzz_require(!roce_tx_is_pending(&s->transport), "nobody is ready in the end");
 	fuzz_require(roce_deadline(&s->transport) == ROCE_NEVER, "nothing is awaited in the end");
 	for (uint32_t i = 0; i < s->qp_count; i++) {
 		const struct roce_qp *qp = &s->qps[i]->qp;

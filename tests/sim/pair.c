@@ -107,7 +107,8 @@ void sim_conn_attr(struct sim_pair *p, unsigned int i, const struct roce_qp *own
 			 .dgid = p->hosts[!i].gid,
 			 .pkey = 0xffff,
 			 .traffic_class = 0x6a,
-			 .hop_limit = 64},
+			 .hop_limit = 64,
+			 .sl = conn->sl},
 		.peer = sim_stack_peer(&p->hosts[i], &p->hosts[!i].gid,
 				       roce_qpn_slot(other->cfg.qpn)),
 	};

@@ -28,6 +28,7 @@ struct sim_conn {
 	uint8_t rnr_retry;
 	uint32_t access_flags;
 	uint32_t qkey; /* UD */
+	uint8_t sl;    /* of both paths */
 };
 
 struct sim_pair {
