@@ -35,6 +35,7 @@ MAY_INCLUDE = {
     "cm": ["base", "wire"],
     "verbs": ["base", "wire", "mem", "wq", "transport"],
     "pktio": ["base", "wire"],
+    "report": ["base"],
     "sim": ["base", "wire", "transport/transport.h"],
     "control": ["base"],
     "engine": ["base", "wire", "mem", "wq", "transport", "verbs", "pktio", "control"],

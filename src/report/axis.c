@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Round numbers and units; see axis.h. */
+#include "report/axis.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define TICKS_WANTED 5.0
+
+struct prefix {
+	double scale; /* base units in one */
+	const char *text;
+};
+
+static const struct prefix count_units[] = {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}};
+static const struct prefix second_units[] = {
+	{1e-12, "ps"}, {1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1, "s"}};
+static const struct prefix byte_units[] = {{1, "B"}, {1e3, "kB"}, {1e6, "MB"}, {1e9, "GB"}};
+static const struct prefix rate_units[] = {
+	{1, "b/s"}, {1e3, "kb/s"}, {1e6, "Mb/s"}, {1e9, "Gb/s"}, {1e12, "Tb/s"}};
+static const struct prefix percent_units[] = {{1, "%"}};
+static const struct prefix ratio_units[] = {{1, ""}};
+
+/* The largest unit of which `value` is at least one, or the smallest. */
+static struct prefix unit_for(enum roce_quantity quantity, double value)
+{
+	const struct prefix *units = ratio_units;
+	size_t count = 1;
+
+#define TAKE(table) (units = (table), count = sizeof(table) / sizeof((table)[0]))
+	switch (quantity) {
+	case ROCE_QUANTITY_COUNT:
+		TAKE(count_units);
+		break;
+	case ROCE_QUANTITY_SECONDS:
+		TAKE(second_units);
+		break;
+	case ROCE_QUANTITY_BYTES:
+		TAKE(byte_units);
+		break;
+	case ROCE_QUANTITY_BITS_RATE:
+		TAKE(rate_units);
+		break;
+	case ROCE_QUANTITY_PERCENT:
+		TAKE(percent_units);
+		break;
+	case ROCE_QUANTITY_RATIO:
+		TAKE(ratio_units);
+		break;
+	}
+#undef TAKE
+	for (size_t i = count; i-- > 1;) {
+		if (fabs(value) >= units[i].scale * 0.9999)
+			return units[i];
+	}
+	return units[0];
+}
+
+/* 1, 2 or 5 times a power of ten, so that about TICKS_WANTED steps make `span`. */
+static double round_step(double span)
+{
+	double rough = span / TICKS_WANTED;
+	double power = pow(10, floor(log10(rough)));
+	double digit = rough / power;
+
+	if (digit < 1.5)
+		return power;
+	if (digit < 3.5)
+		return 2 * power;
+	return digit < 7.5 ? 5 * power : 10 * power;
+}
+
+static void fit_linear(struct roce_axis *axis, double min, double max)
+{
+	double step;
+
+	if (min > 0 && min < max * 0.6)
+		min = 0; /* lengths are compared from zero */
+	if (max <= min)
+		max = min + (min != 0 ? fabs(min) : 1);
+	step = round_step(max - min);
+	axis->min = floor(min / step + 1e-9) * step;
+	axis->max = ceil(max / step - 1e-9) * step;
+	for (int i = 0; axis->tick_count < ROCE_AXIS_TICKS_MAX; i++) {
+		double at = axis->min + i * step;
+
+		if (at > axis->max + step / 2)
+			break;
+		axis->ticks[axis->tick_count++] = fabs(at) < step / 1e6 ? 0 : at;
+	}
+}
+
+static void fit_log(struct roce_axis *axis, double min, double max)
+{
+	int first, last, each;
+
+	if (max <= 0)
+		max = 1;
+	if (min <= 0 || min > max)
+		min = max / 1e3;
+	first = (int)floor(log10(min) + 1e-9);
+	last = (int)ceil(log10(max) - 1e-9);
+	if (last == first)
+		last++;
+	each = (last - first) / (int)(ROCE_AXIS_TICKS_MAX - 1) + 1;
+	axis->min = pow(10, first);
+	axis->max = pow(10, last);
+	for (int e = first; e <= last; e += each)
+		axis->ticks[axis->tick_count++] = pow(10, e);
+}
+
+void roce_axis_fit(struct roce_axis *axis, enum roce_quantity quantity, bool is_log, double min,
+		   double max)
+{
+	struct prefix unit;
+
+	*axis = (struct roce_axis){.quantity = quantity, .is_log = is_log};
+	if (is_log)
+		fit_log(axis, min, max);
+	else
+		fit_linear(axis, min, max);
+	/* decades are counted up from 1, other ranges down from their largest */
+	unit = unit_for(quantity, is_log || fabs(axis->min) > fabs(axis->max) ? axis->min
+									     : axis->max);
+	axis->scale = 1 / unit.scale;
+	axis->unit = unit.text;
+}
+
+double roce_axis_at(const struct roce_axis *axis, double value)
+{
+	double at;
+
+	if (axis->is_log) {
+		if (value <= axis->min)
+			return 0;
+		at = log10(value / axis->min) / log10(axis->max / axis->min);
+	} else {
+		at = (value - axis->min) / (axis->max - axis->min);
+	}
+	return at < 0 ? 0 : at > 1 ? 1 : at;
+}
+
+void roce_axis_label(const struct roce_axis *axis, double value, char out[ROCE_AXIS_LABEL_MAX])
+{
+	snprintf(out, ROCE_AXIS_LABEL_MAX, "%.6g", value * axis->scale);
+}
+
+void roce_quantity_format(enum roce_quantity quantity, double value, char out[ROCE_AXIS_LABEL_MAX])
+{
+	struct prefix unit = unit_for(quantity, value);
+	double scaled = value / unit.scale;
+	/* three digits, and never an exponent for what has a larger unit */
+	int digits = fabs(scaled) >= 99.95 || scaled == 0 ? 0 : fabs(scaled) >= 9.995 ? 1 : 2;
+
+	if (value == 0)
+		snprintf(out, ROCE_AXIS_LABEL_MAX, "0");
+	else
+		snprintf(out, ROCE_AXIS_LABEL_MAX, "%.*f%s%s", digits, scaled,
+			 unit.text[0] && unit.text[0] != '%' ? " " : "", unit.text);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Ranges become round ticks, and values texts that people read. */
+#include "report/axis.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+
+static bool is_near(double a, double b)
+{
+	return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
+}
+
+static void lengths_start_at_zero(void **state)
+{
+	struct roce_axis axis;
+
+	(void)state;
+	roce_axis_fit(&axis, ROCE_QUANTITY_BYTES, false, 100e3, 320e3);
+	assert_true(axis.min == 0);
+	assert_true(is_near(axis.max, 350e3));
+	assert_string_equal(axis.unit, "kB");
+	assert_int_equal(axis.tick_count, 8);
+}
+
+static void a_narrow_range_does_not_start_at_zero(void **state)
+{
+	struct roce_axis axis;
+
+	(void)state;
+	roce_axis_fit(&axis, ROCE_QUANTITY_BITS_RATE, false, 97e9, 99e9);
+	assert_true(axis.min > 96e9 && axis.min <= 97e9);
+	assert_true(axis.max >= 99e9 && axis.max < 100e9);
+	assert_string_equal(axis.unit, "Gb/s");
+}
+
+static void nothing_and_one_value_have_an_axis(void **state)
+{
+	static const double values[] = {0, 5, -3, 1e-12};
+	struct roce_axis axis;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		for (int is_log = 0; is_log < 2; is_log++) {
+			roce_axis_fit(&axis, ROCE_QUANTITY_COUNT, is_log, values[i], values[i]);
+			assert_true(axis.max > axis.min);
+			assert_in_range(axis.tick_count, 2, ROCE_AXIS_TICKS_MAX);
+		}
+	}
+}
+
+static void a_logarithmic_axis_counts_decades(void **state)
+{
+	struct roce_axis axis;
+	char label[ROCE_AXIS_LABEL_MAX];
+
+	(void)state;
+	roce_axis_fit(&axis, ROCE_QUANTITY_SECONDS, true, 3e-6, 140e-6);
+	assert_true(is_near(axis.min, 1e-6) && is_near(axis.max, 1e-3));
+	assert_int_equal(axis.tick_count, 4);
+	roce_axis_label(&axis, axis.ticks[2], label);
+	assert_string_equal(label, "100");
+	assert_string_equal(axis.unit, "us");
+	assert_true(is_near(roce_axis_at(&axis, 1e-4), 2.0 / 3));
+	assert_true(roce_axis_at(&axis, 0) == 0);
+}
+
+/* Ticks rise, lie in the range, and are few, whatever comes. */
+static void any_range_has_good_ticks(void **state)
+{
+	(void)state;
+	for (int e = -15; e < 15; e++) {
+		for (int digit = 1; digit < 40; digit++) {
+			double max = digit * pow(10, e) / 3;
+			struct roce_axis axis;
+
+			roce_axis_fit(&axis, ROCE_QUANTITY_RATIO, digit % 2, max / 1e4, max);
+			assert_in_range(axis.tick_count, 2, ROCE_AXIS_TICKS_MAX);
+			assert_true(axis.max >= max * (1 - 1e-9));
+			for (unsigned int i = 1; i < axis.tick_count; i++)
+				assert_true(axis.ticks[i] > axis.ticks[i - 1]);
+		}
+	}
+}
+
+static void values_have_three_digits_and_a_unit(void **state)
+{
+	static const struct {
+		enum roce_quantity quantity;
+		double value;
+		const char *text;
+	} cases[] = {
+		{ROCE_QUANTITY_SECONDS, 0, "0"},
+		{ROCE_QUANTITY_SECONDS, 88.48e-9, "88.5 ns"},
+		{ROCE_QUANTITY_SECONDS, 335.54e-6, "336 us"},
+		{ROCE_QUANTITY_SECONDS, 1e-3, "1.00 ms"},
+		{ROCE_QUANTITY_BITS_RATE, 100e9, "100 Gb/s"},
+		{ROCE_QUANTITY_BITS_RATE, 92.59e9, "92.6 Gb/s"},
+		{ROCE_QUANTITY_BYTES, 37500, "37.5 kB"},
+		{ROCE_QUANTITY_PERCENT, 12.345, "12.3%"},
+		{ROCE_QUANTITY_COUNT, 12, "12.0"},
+		{ROCE_QUANTITY_COUNT, 2984000, "2.98 M"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[ROCE_AXIS_LABEL_MAX];
+
+		roce_quantity_format(cases[i].quantity, cases[i].value, text);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lengths_start_at_zero),
+		cmocka_unit_test(a_narrow_range_does_not_start_at_zero),
+		cmocka_unit_test(nothing_and_one_value_have_an_axis),
+		cmocka_unit_test(a_logarithmic_axis_counts_decades),
+		cmocka_unit_test(any_range_has_good_ticks),
+		cmocka_unit_test(values_have_three_digits_and_a_unit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

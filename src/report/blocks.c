@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Charts of blocks: bars of values, and lanes of what held when. */
+#include "report/chart.h"
+
+#include "report/page.h"
+#include "report/svg.h"
+
+#include <math.h>
+
+#define ROW   20.0
+#define TOP   10.0
+#define NAMES 170.0
+#define RIGHT 70.0
+#define AXIS  40.0
+
+static void row_name(FILE *out, double y, const char *name)
+{
+	fprintf(out, "<text class=\"row\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", NAMES - 8,
+		y + ROW * 0.7);
+	roce_page_text(out, name);
+	fputs("</text>", out);
+}
+
+void roce_chart_bars(FILE *out, const char *title, enum roce_quantity quantity,
+		     const struct roce_chart_bar *bars, size_t count)
+{
+	double max = 0;
+	struct roce_svg_frame frame = {
+		.left = NAMES, .top = TOP, .width = ROCE_SVG_WIDTH - NAMES - RIGHT};
+
+	for (size_t i = 0; i < count; i++) {
+		max = fmax(max, bars[i].value);
+		if (isfinite(bars[i].mark))
+			max = fmax(max, bars[i].mark);
+	}
+	roce_axis_fit(&frame.x, quantity, false, 0, max);
+	roce_svg_begin(out, title, ROCE_SVG_WIDTH, TOP * 2 + ROW * (double)count);
+	for (size_t i = 0; i < count; i++) {
+		double y = TOP + ROW * (double)i;
+		double end = roce_svg_x(&frame, bars[i].value);
+		char text[ROCE_AXIS_LABEL_MAX];
+
+		row_name(out, y, bars[i].name);
+		roce_quantity_format(quantity, bars[i].value, text);
+		fprintf(out,
+			"<rect class=\"bar s0\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+			"height=\"%.1f\"/>"
+			"<text class=\"row\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
+			NAMES, y + 3, fmax(end - NAMES, 1), ROW - 6, end + 5, y + ROW * 0.7, text);
+		if (isfinite(bars[i].mark)) {
+			double x = roce_svg_x(&frame, bars[i].mark);
+
+			fprintf(out,
+				"<line class=\"mark\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
+				"y2=\"%.1f\"/>\n",
+				x, y + 1, x, y + ROW - 1);
+		}
+	}
+	roce_svg_end(out);
+	roce_svg_figure_end(out);
+}
+
+static void draw_span(FILE *out, const struct roce_svg_frame *frame,
+		      const struct roce_chart_timeline *timeline,
+		      const struct roce_chart_span *span)
+{
+	double from = roce_svg_x(frame, fmax(span->from, timeline->from));
+	double to = roce_svg_x(frame, fmin(span->to, timeline->to));
+	char start[ROCE_AXIS_LABEL_MAX], length[ROCE_AXIS_LABEL_MAX];
+
+	if (span->to < timeline->from || span->from > timeline->to ||
+	    span->lane >= timeline->lane_count)
+		return;
+	roce_quantity_format(ROCE_QUANTITY_SECONDS, span->from, start);
+	roce_quantity_format(ROCE_QUANTITY_SECONDS, span->to - span->from, length);
+	/* however short it was, it is seen */
+	fprintf(out,
+		"<rect class=\"span s%u\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\">"
+		"<title>",
+		span->kind, from, frame->top + ROW * span->lane + 4, fmax(to - from, 0.6), ROW - 8);
+	if (span->kind < timeline->kind_count)
+		roce_page_text(out, timeline->kinds[span->kind]);
+	fprintf(out, " from %s for %s</title></rect>\n", start, length);
+}
+
+void roce_chart_timeline(FILE *out, const struct roce_chart_timeline *timeline)
+{
+	struct roce_svg_frame frame = {
+		.left = NAMES,
+		.top = TOP,
+		.width = ROCE_SVG_WIDTH - NAMES - 14,
+		.height = ROW * (double)timeline->lane_count,
+	};
+
+	roce_axis_fit(&frame.x, ROCE_QUANTITY_SECONDS, false, timeline->from, timeline->to);
+	roce_svg_begin(out, timeline->title, ROCE_SVG_WIDTH, TOP + frame.height + AXIS);
+	roce_svg_x_axis(out, &frame, "Time");
+	for (size_t i = 0; i < timeline->lane_count; i++) {
+		double y = TOP + ROW * (double)i;
+
+		row_name(out, y, timeline->lanes[i]);
+		fprintf(out,
+			"<line class=\"lane\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
+			NAMES, y + ROW / 2, NAMES + frame.width, y + ROW / 2);
+	}
+	for (size_t i = 0; i < timeline->span_count; i++)
+		draw_span(out, &frame, timeline, &timeline->spans[i]);
+	roce_svg_end(out);
+	roce_svg_legend(out, timeline->kinds, timeline->kind_count, 0);
+	roce_svg_figure_end(out);
+}

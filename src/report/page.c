@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The frame of a report; style and script are page.css and page.js, built in. */
+#include "report/page.h"
+
+#include "report/embedded.h"
+
+#include <string.h>
+
+void roce_page_text(FILE *out, const char *text)
+{
+	for (const char *p = text; *p; p++) {
+		switch (*p) {
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			fputc(*p, out);
+		}
+	}
+}
+
+static const char *tone_class(enum roce_tone tone)
+{
+	switch (tone) {
+	case ROCE_TONE_PLAIN:
+		return "plain";
+	case ROCE_TONE_GOOD:
+		return "good";
+	case ROCE_TONE_WARN:
+		return "warn";
+	case ROCE_TONE_BAD:
+		return "bad";
+	}
+	return "plain";
+}
+
+static void element(FILE *out, const char *name, const char *class_name, const char *text)
+{
+	fprintf(out, class_name ? "<%s class=\"%s\">" : "<%s>", name, class_name);
+	roce_page_text(out, text);
+	fprintf(out, "</%s>", name);
+}
+
+void roce_page_begin(FILE *out, const char *title, const char *subtitle)
+{
+	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta name=\"color-scheme\" content=\"light dark\">\n",
+	      out);
+	element(out, "title", NULL, title);
+	fputs("\n<style>\n", out);
+	fwrite(roce_page_css, 1, roce_page_css_size, out);
+	fputs("</style></head>\n<body><header>", out);
+	element(out, "h1", NULL, title);
+	if (subtitle)
+		element(out, "p", "subtitle", subtitle);
+	/* filled by the script with links to the sections */
+	fputs("<nav id=\"contents\" aria-label=\"Sections\"></nav></header>\n<main>\n", out);
+}
+
+void roce_page_end(FILE *out, const char *footer)
+{
+	fputs("</main>\n", out);
+	if (footer)
+		element(out, "footer", NULL, footer);
+	fputs("<div id=\"tip\" role=\"status\" hidden></div>\n<script>\n", out);
+	fwrite(roce_page_js, 1, roce_page_js_size, out);
+	fputs("</script></body></html>\n", out);
+}
+
+void roce_page_section(FILE *out, const char *id, const char *title, const char *intro)
+{
+	fprintf(out, "<h2 id=\"%s\">", id);
+	roce_page_text(out, title);
+	fputs("</h2>\n", out);
+	if (intro)
+		element(out, "p", "intro", intro);
+}
+
+void roce_page_tiles_begin(FILE *out)
+{
+	fputs("<div class=\"tiles\">\n", out);
+}
+
+void roce_page_tile(FILE *out, enum roce_tone tone, const char *value, const char *label,
+		    const char *note)
+{
+	fprintf(out, "<div class=\"tile %s\">", tone_class(tone));
+	element(out, "div", "label", label);
+	element(out, "div", "value", value);
+	if (note)
+		element(out, "div", "note", note);
+	fputs("</div>\n", out);
+}
+
+void roce_page_tiles_end(FILE *out)
+{
+	fputs("</div>\n", out);
+}
+
+void roce_page_charts_begin(FILE *out)
+{
+	fputs("<div class=\"charts\">\n", out);
+}
+
+void roce_page_charts_end(FILE *out)
+{
+	fputs("</div>\n", out);
+}
+
+void roce_page_message(FILE *out, enum roce_tone tone, const char *text)
+{
+	fprintf(out, "<p class=\"message %s\">", tone_class(tone));
+	roce_page_text(out, text);
+	fputs("</p>\n", out);
+}
+
+void roce_page_table_begin(FILE *out, const char *const *columns, size_t count)
+{
+	fputs("<div class=\"scroll\"><table><thead><tr>", out);
+	for (size_t i = 0; i < count; i++) {
+		bool is_number = columns[i][0] == '#';
+
+		element(out, "th", is_number ? "number" : NULL, columns[i] + is_number);
+	}
+	fputs("</tr></thead><tbody>\n", out);
+}
+
+/* What looks like a number is aligned like one. */
+static bool is_numeric(const char *cell)
+{
+	size_t digits = strcspn(cell, "0123456789");
+
+	return digits <= 1 && cell[digits] != '\0' && (digits == 0 || strchr("-+<>.", cell[0]));
+}
+
+void roce_page_table_row(FILE *out, enum roce_tone tone, const char *const *cells, size_t count)
+{
+	fprintf(out, "<tr class=\"%s\">", tone_class(tone));
+	for (size_t i = 0; i < count; i++) {
+		const char *cell = cells[i] ? cells[i] : "";
+
+		element(out, "td", is_numeric(cell) ? "number" : NULL, cell);
+	}
+	fputs("</tr>\n", out);
+}
+
+void roce_page_table_end(FILE *out)
+{
+	fputs("</tbody></table></div>\n", out);
+}
