@@ -120,8 +120,8 @@ void roce_axis_fit(struct roce_axis *axis, enum roce_quantity quantity, bool is_
 	else
 		fit_linear(axis, min, max);
 	/* decades are counted up from 1, other ranges down from their largest */
-	unit = unit_for(quantity, is_log || fabs(axis->min) > fabs(axis->max) ? axis->min
-									     : axis->max);
+	unit = unit_for(quantity,
+			is_log || fabs(axis->min) > fabs(axis->max) ? axis->min : axis->max);
 	axis->scale = 1 / unit.scale;
 	axis->unit = unit.text;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Pages and pictures as text: what must be in them, and that they are well-formed whatever goes in
- * (each element that is opened is closed, in order, and text is escaped). With UROCE_SAMPLE=FILE the
- * page that these tests make is kept, to be looked at.
+ * (each element that is opened is closed, in order, and text is escaped). With UROCE_SAMPLE=FILE
+ * the page that these tests make is kept, to be looked at.
  */
 #include "report/chart.h"
 #include "report/page.h"
@@ -109,9 +109,10 @@ static void draw_curves(FILE *out)
 		points[i] = (struct roce_chart_point){i * 1e-7, 1e5 + 1e5 * sin(i / 3000.0)};
 	points[31234].y = 300e3; /* one spike, no wider than a point */
 	for (int i = 0; i < 10; i++)
-		series[i] = (struct roce_chart_series){
-			.name = i ? "\"other\" > flow" : "flow", .points = points + i,
-			.count = i == 1 ? 0 : 50000 - (size_t)i, .is_step = i % 2};
+		series[i] = (struct roce_chart_series){.name = i ? "\"other\" > flow" : "flow",
+						       .points = points + i,
+						       .count = i == 1 ? 0 : 50000 - (size_t)i,
+						       .is_step = i % 2};
 	roce_chart_curves(out, &chart);
 	free(points);
 }
@@ -182,8 +183,11 @@ static void draw_blocks(FILE *out)
 {
 	static const char *const lanes[] = {"leaf1 port 3 <prio 3>", "leaf2"};
 	static const char *const kinds[] = {"paused", "storm"};
-	static const struct roce_chart_span spans[] = {
-		{0, 0, 1e-6, 2e-6}, {1, 1, 0.5e-3, 9}, {0, 0, 5, 6}, {7, 0, 0, 1}, {1, 0, 1e-9, 1.1e-9}};
+	static const struct roce_chart_span spans[] = {{0, 0, 1e-6, 2e-6},
+						       {1, 1, 0.5e-3, 9},
+						       {0, 0, 5, 6},
+						       {7, 0, 0, 1},
+						       {1, 0, 1e-9, 1.1e-9}};
 	static const struct roce_chart_bar bars[] = {{"TC 3", 60e9, 59e9}, {"idle", 0, NAN}};
 	struct roce_chart_timeline timeline = {"Pauses", lanes, 2, kinds, 2, spans, 5, 0, 1e-3};
 
@@ -211,8 +215,8 @@ static void draw_network(FILE *out, bool is_ring, uint32_t switches)
 {
 	struct roce_chart_node *nodes = calloc(switches * 3, sizeof(*nodes));
 	struct roce_chart_link *links = calloc(switches * 3, sizeof(*links));
-	struct roce_chart_network net = {is_ring ? "Ring" : "Rows", nodes, switches * 3, links,
-					 switches * 3, is_ring};
+	struct roce_chart_network net = {
+		is_ring ? "Ring" : "Rows", nodes, switches * 3, links, switches * 3, is_ring};
 
 	assert_non_null(nodes);
 	assert_non_null(links);

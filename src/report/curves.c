@@ -186,8 +186,8 @@ static size_t distribution_points(struct roce_chart_set *set, struct roce_chart_
 	if (set->count)
 		points[n++] = (struct roce_chart_point){set->values[0], 0};
 	for (size_t i = 0; i < set->count; i += step)
-		points[n++] = (struct roce_chart_point){
-			set->values[i], 100 * (double)(i + 1) / (double)set->count};
+		points[n++] = (struct roce_chart_point){set->values[i],
+							100 * (double)(i + 1) / (double)set->count};
 	if (set->count)
 		points[n++] = (struct roce_chart_point){set->values[set->count - 1], 100};
 	return n;

@@ -12,13 +12,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PI	     3.14159265358979323846
-#define WIDTH	     1000.0
-#define MARGIN	     28.0
-#define RANK_HEIGHT  110.0
-#define RING_HEIGHT  460.0
+#define PI	      3.14159265358979323846
+#define WIDTH	      1000.0
+#define MARGIN	      28.0
+#define RANK_HEIGHT   110.0
+#define RING_HEIGHT   460.0
 #define NAMES_AT_MOST 24u /* in one row: more would overlap */
-#define HEAT_STEPS   5u
+#define HEAT_STEPS    5u
 
 struct place {
 	double x;
@@ -48,8 +48,8 @@ static void place_in_rows(const struct roce_chart_network *net, struct place *pl
 			if (net->nodes[i].rank != rank)
 				continue;
 			places[i].row_count = count;
-			places[i].x = MARGIN + (WIDTH - 2 * MARGIN) *
-						       ((double)index++ + 0.5) / (double)count;
+			places[i].x = MARGIN + (WIDTH - 2 * MARGIN) * ((double)index++ + 0.5) /
+						       (double)count;
 			places[i].y = height - MARGIN - RANK_HEIGHT * rank;
 		}
 	}
@@ -107,7 +107,8 @@ static void draw_link(FILE *out, const struct roce_chart_network *net,
 	unsigned int heat = (unsigned int)(fmin(fmax(link->heat, 0), 1) * (HEAT_STEPS - 1) + 0.5);
 
 	fprintf(out,
-		"<line class=\"link h%u%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"><title>",
+		"<line class=\"link h%u%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
+		"y2=\"%.1f\"><title>",
 		heat, link->is_paused ? " paused" : "", places[link->a].x, places[link->a].y,
 		places[link->b].x, places[link->b].y);
 	roce_page_text(out, net->nodes[link->a].name);
@@ -137,8 +138,7 @@ static void draw_node(FILE *out, const struct roce_chart_node *node, const struc
 	roce_page_text(out, node->name);
 	fputs(node->is_host ? "</title></circle>" : "</title></rect>", out);
 	if (is_named) {
-		fprintf(out,
-			"<text class=\"node\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
+		fprintf(out, "<text class=\"node\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
 			place->x, node->is_host ? place->y + 18 : place->y - 10);
 		roce_page_text(out, node->name);
 		fputs("</text>", out);
@@ -158,8 +158,8 @@ static void heat_legend(FILE *out)
 
 void roce_chart_network(FILE *out, const struct roce_chart_network *net)
 {
-	double height = net->is_ring ? RING_HEIGHT
-				     : 2 * MARGIN + 10 + RANK_HEIGHT * (rank_count(net) - 1);
+	double height =
+		net->is_ring ? RING_HEIGHT : 2 * MARGIN + 10 + RANK_HEIGHT * (rank_count(net) - 1);
 	struct place *places = calloc(net->node_count + 1, sizeof(*places));
 
 	if (!places) {

@@ -78,7 +78,8 @@ void roce_svg_y_axis(FILE *out, const struct roce_svg_frame *frame, const char *
 		roce_axis_label(&frame->y, frame->y.ticks[i], label);
 		fprintf(out,
 			"<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>"
-			"<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+			"<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" "
+			"text-anchor=\"end\">%s</text>\n",
 			frame->left, y, frame->left + frame->width, y, frame->left - 6, y + 4,
 			label);
 	}
