@@ -36,6 +36,7 @@ MAY_INCLUDE = {
     "verbs": ["base", "wire", "mem", "wq", "transport"],
     "pktio": ["base", "wire"],
     "report": ["base"],
+    "fabric": ["base", "wire", "mem", "wq", "cc", "transport", "verbs", "sim"],
     "sim": ["base", "wire", "transport/transport.h"],
     "control": ["base"],
     "engine": ["base", "wire", "mem", "wq", "transport", "verbs", "pktio", "control"],

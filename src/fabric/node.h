@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Configuration of the two kinds of node: switches, which have a shared buffer, routes, filters and
+ * a watchdog; and hosts, each the shipped verbs device and transport behind one adapter port.
+ */
+#ifndef ROCE_FABRIC_NODE_H
+#define ROCE_FABRIC_NODE_H
+
+#include "base/addr.h"
+#include "fabric/port.h"
+
+/* ---- switches ---- */
+
+/* X(enumerator, name): how a switch picks one of several next hops. */
+#define ROCE_FABRIC_HASHES(X)                                                                \
+	X(HASH_MIXED, "mixed")	   /* 64-bit mix of the 5-tuple and the switch's own seed */ \
+	X(HASH_MURMUR3, "murmur3") /* as HPCC's ns-3: seeded by the node's number */
+
+enum roce_fabric_hash {
+#define X(id, name) ROCE_FABRIC_##id,
+	ROCE_FABRIC_HASHES(X)
+#undef X
+};
+
+const char *roce_fabric_hash_str(enum roce_fabric_hash hash);
+
+/* PFC watchdog, by SONiC's rules: a queue that holds frames, sends none, and is paused for at least
+ * 99% of the detection time is stormed, until it has not been paused for the restoration time. */
+struct roce_fabric_watchdog {
+	bool is_enabled;
+	bool is_forwarding; /* a stormed queue ignores pauses; else it is emptied and drops */
+	uint64_t poll_ps;
+	uint64_t detect_ps;
+	uint64_t restore_ps;
+};
+
+#define ROCE_FABRIC_PORT_ANY UINT32_MAX
+
+/* A filter; frames that match are dropped and counted. */
+struct roce_fabric_acl_rule {
+	uint32_t in_port; /* or ROCE_FABRIC_PORT_ANY */
+	uint8_t family;	  /* 4, 6, or 0: both */
+	struct roce_gid src;
+	struct roce_gid dst;
+	uint8_t src_bits; /* prefix length, of 128 (IPv4: 96 + n); 0: any */
+	uint8_t dst_bits;
+	uint16_t udp_dport; /* 0: any. RoCEv2 is 4791 */
+};
+
+struct roce_fabric_switch_config {
+	struct roce_fabric_port_config port; /* of each port that is given no other */
+	uint64_t buffer_bytes;		     /* all of it: reserve, headroom and shared pool */
+	uint64_t latency_ps;		     /* between coming in and being able to leave */
+	bool is_cut_through;		     /* else store and forward */
+	uint8_t hash;			     /* enum roce_fabric_hash */
+	struct roce_fabric_watchdog watchdog;
+	const struct roce_fabric_acl_rule *acl; /* copied */
+	uint32_t acl_count;
+	int32_t rank; /* level for up-down routing, hosts below all; -1: distance from the hosts */
+};
+
+void roce_fabric_switch_defaults(struct roce_fabric_switch_config *out);
+
+/* ---- hosts ---- */
+
+/* Wire bytes of frames: what the headers add up to, or fixed sizes so that results can be compared
+ * with a simulator that has them. */
+struct roce_fabric_framing {
+	uint32_t preamble_gap_bytes; /* occupy the line, but no buffer; 20 */
+	uint32_t data_extra_bytes;   /* 0: real headers. Else a frame with payload is that + this */
+	uint32_t ack_bytes;	     /* 0: real. Else frames without payload */
+	uint32_t pause_bytes;	     /* 0: real (64) */
+};
+
+struct roce_fabric_host_config {
+	struct roce_fabric_port_config port;
+	struct roce_gid gid;  /* zero: ::ffff:10.x.y.z of its number */
+	uint64_t tx_delay_ps; /* from the adapter's decision to the first bit */
+	uint64_t rx_delay_ps; /* from the last bit to the transport */
+	int8_t ack_prio;      /* priority of ACKs; -1: that of their queue pair */
+	int8_t cnp_prio;      /* the same for CNPs */
+	uint8_t ack_dscp;     /* with ack_prio and cnp_prio */
+	uint8_t cnp_dscp;
+	/* A receiver that cannot keep up: bytes wait in a buffer that drains at drain_bps, and
+	 * above xoff pauses are sent. 0: as fast as the line. */
+	uint64_t drain_bps;
+	uint32_t rx_buffer_bytes;
+	const char *timing; /* of ACK timeouts: a name of transport/timing.h; NULL: "spec" */
+	uint32_t ack_interval_packets; /* an ACK is asked for at least so often */
+	bool is_pausing_forever;       /* broken: sends pauses for all its PFC priorities */
+};
+
+void roce_fabric_host_defaults(struct roce_fabric_host_config *out);
+
+#endif
