@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "wire/headers.h"
 
 #define SOURCE_PORT_FIRST 49152u
@@ -87,7 +88,7 @@ static bool get_source(const struct sockaddr_storage *from, struct roce_gid *out
 	return true;
 }
 
-static struct roce_icrc_id_state *find_ids(struct roce_gsi *g, const struct roce_gid *src,
+static struct roce_gsi_sender *find_sender(struct roce_gsi *g, const struct roce_gid *src,
 					   const struct roce_gid *dst)
 {
 	uint64_t low;
@@ -97,7 +98,7 @@ static struct roce_icrc_id_state *find_ids(struct roce_gsi *g, const struct roce
 	s = &g->sender[(low * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
 	if (!roce_gid_is_equal(&s->src, src) || !roce_gid_is_equal(&s->dst, dst))
 		*s = (struct roce_gsi_sender){.src = *src, .dst = *dst};
-	return &s->ids;
+	return s;
 }
 
 static const uint8_t *refuse(struct roce_gsi *g, enum roce_gsi_counter why)
@@ -110,6 +111,8 @@ const uint8_t *roce_gsi_receive(struct roce_gsi *g, const struct roce_address *l
 				const struct sockaddr_storage *from, const uint8_t *data,
 				size_t length, uint32_t *out_len, struct roce_cm_route *out_route)
 {
+	roce_ns_t now = roce_clock_now();
+	struct roce_gsi_sender *sender;
 	struct roce_icrc_flow flow;
 	struct roce_headers h;
 	const uint8_t *payload;
@@ -121,8 +124,12 @@ const uint8_t *roce_gsi_receive(struct roce_gsi *g, const struct roce_address *l
 	    roce_gid_is_v4(&src) != roce_gid_is_v4(&local->gid))
 		return refuse(g, ROCE_GSI_rx_bad_headers);
 	roce_icrc_flow_init(&flow, &src, &local->gid, sport, ROCE_UDP_PORT);
-	if (!roce_icrc_check(&flow, find_ids(g, &src, &local->gid), 0, data, length))
+	sender = find_sender(g, &src, &local->gid);
+	if (now - sender->heard_ns >= ROCE_ICRC_SILENCE_NS)
+		sender->ids.was_silent = true;
+	if (!roce_icrc_check(&flow, &sender->ids, 0, data, length))
 		return refuse(g, ROCE_GSI_rx_bad_icrc);
+	sender->heard_ns = now;
 	if (roce_headers_decode(data, length, &h, &payload, out_len) != ROCE_DECODE_OK)
 		return refuse(g, ROCE_GSI_rx_bad_headers);
 	if (h.opcode.v != ROCE_UD_SEND_ONLY)

@@ -42,6 +42,7 @@ enum roce_gsi_counter {
 struct roce_gsi_sender {
 	struct roce_gid src, dst;
 	struct roce_icrc_id_state ids;
+	roce_ns_t heard_ns;
 };
 
 struct roce_gsi_socket {

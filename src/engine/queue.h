@@ -34,6 +34,7 @@ struct roce_queue_sender {
 	uint16_t sport; /* in `flow` now */
 	struct roce_icrc_flow flow;
 	struct roce_icrc_id_state ids;
+	roce_ns_t heard_ns; /* its last intact packet */
 };
 
 struct roce_queue_address {

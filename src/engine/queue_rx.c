@@ -122,6 +122,7 @@ static void take_packet(struct roce_queue *q, const struct origin *from, const u
 		counters->engine.rx_bad_icrc++;
 		return;
 	}
+	from->sender->heard_ns = now;
 	verdict = roce_headers_decode(bth, length, &pkt.hdr, &payload, &pkt.payload_len);
 	counters->decode[verdict]++;
 	if (verdict != ROCE_DECODE_OK)
@@ -142,6 +143,8 @@ static uint32_t take_batch(struct roce_queue *q, struct roce_queue_address *a,
 	uint16_t index = b->index_base;
 	uint32_t count = 0;
 
+	if (now - from.sender->heard_ns >= ROCE_ICRC_SILENCE_NS)
+		from.sender->ids.was_silent = true;
 	for (uint32_t at = 0; at < b->length; at += b->segment_length) {
 		uint32_t left = b->length - at;
 

@@ -161,7 +161,7 @@ static bool judge_id(struct roce_icrc_id_state *ids, uint16_t index_in_batch, ui
 	if (is_regular(ids, id)) {
 		if (ids->regular_count < UINT32_MAX)
 			ids->regular_count++;
-	} else {
+	} else if (!ids->was_silent) {
 		if (ids->regular_count >= HOLD_AFTER_PACKETS << ids->lapses) {
 			if (!ids->has_refused) {
 				ROCE_MARK(icrc_id_refused);
@@ -179,6 +179,7 @@ static bool judge_id(struct roce_icrc_id_state *ids, uint16_t index_in_batch, ui
 	else if (id == (uint16_t)(ids->last_id + 1))
 		ids->is_counter = true;
 	ids->last_id = id;
+	ids->was_silent = false;
 	ids->has_refused = false;
 	return true;
 }

@@ -26,7 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ROCE_UDP_PORT 4791u
+#define ROCE_UDP_PORT	     4791u
+#define ROCE_ICRC_SILENCE_NS UINT64_C(16000000)
 
 /* IP and UDP header as the ICRC sees them. Lengths and IPv4 identification are filled in for each
  * packet, in a copy. */
@@ -42,12 +43,19 @@ struct roce_icrc_flow {
  * 256 << lapses packets in a row is held to it: then another identification is refused, once; a
  * second one in a row is believed. Each such lapse doubles what it takes to be held again, so a
  * sender whose counter jumps loses few packets before it is left alone.
+ *
+ * Linux lets the counter of a sender that was silent jump ahead, by up to one for each tick of its
+ * clock (at most 1000 a second), so that nobody can count its packets; and what it sent to others
+ * meanwhile counts too. Behind a silence of ROCE_ICRC_SILENCE_NS any identification is believed:
+ * else the first packet of many a burst would be refused, and each costs the sender a retry
+ * timeout.
  */
 struct roce_icrc_id_state {
 	uint16_t last_id;
 	uint8_t lapses;		/* 0 to 16 */
 	bool is_counter;	/* the next guess is last_id + 1, else the index in the batch */
 	bool has_refused;	/* the last intact-looking packet was refused */
+	bool was_silent;	/* before the next packet */
 	uint32_t regular_count; /* packets in a row that kept to the habit */
 };
 
@@ -77,7 +85,9 @@ static inline uint32_t roce_icrc_get(const uint8_t *p)
 /*
  * True when the packet of `len_with_icrc` bytes (at least 16) is intact; false when it is damaged
  * or refused as above. `ids` belongs to the packet's sender and is not read for IPv6 (may be NULL).
- * `index_in_batch` is the segment's place in the received batch, 0 for a single datagram.
+ * `index_in_batch` is the segment's place in the received batch, 0 for a single datagram. The
+ * caller sets ids->was_silent when so much time has passed since a packet of this sender was
+ * intact.
  */
 bool roce_icrc_check(const struct roce_icrc_flow *f, struct roce_icrc_id_state *ids,
 		     uint16_t index_in_batch, const uint8_t *bth, size_t len_with_icrc);

@@ -358,6 +358,29 @@ static void check__counting_sender_is_held(void **state)
 	assert_int_equal(count_believed(&f, &ids), 128 + 129);
 }
 
+/* What Linux does to the counter of a sender that was silent: the next packet is believed, and that
+ * is no lapse. */
+static void check__counter_may_jump_behind_a_silence(void **state)
+{
+	struct roce_prng prng = {9};
+	struct roce_icrc_id_state ids = {.last_id = 20000, .regular_count = 256};
+	static struct frame f;
+
+	(void)state;
+	make_frame(&f, &prng, true, 32);
+	assert_false(check_id(&f, &ids, 0, 20300));
+	ids = (struct roce_icrc_id_state){
+		.last_id = 20000, .regular_count = 256, .was_silent = true};
+	/* A damaged packet does not use the silence up. */
+	f.bth[12] ^= 1;
+	assert_false(check(&f, &ids, 0));
+	f.bth[12] ^= 1;
+	assert_int_equal(count_believed(&f, &ids), 0x10000);
+	assert_true(check_id(&f, &ids, 0, 20300));
+	assert_int_equal(ids.lapses, 0);
+	assert_int_equal(count_believed(&f, &ids), 128 + 129);
+}
+
 /* Only the price depends on the guess, so it is looked at in the state. */
 static void check__next_guess_follows_the_sender(void **state)
 {
@@ -439,6 +462,7 @@ int main(void)
 		cmocka_unit_test(check__v6_needs_no_state),
 		cmocka_unit_test(check__regular_sender_is_held),
 		cmocka_unit_test(check__counting_sender_is_held),
+		cmocka_unit_test(check__counter_may_jump_behind_a_silence),
 		cmocka_unit_test(check__next_guess_follows_the_sender),
 		cmocka_unit_test(check__erratic_sender_loses_few),
 		cmocka_unit_test(check__damage_rarely_passes),
