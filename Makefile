@@ -7,7 +7,7 @@ SEED   ?= 1
 T      ?=
 ARGS   ?=
 
-.PHONY: all debug tsan clang fuzz-build quick check programs conform bench sim fuzz demo install uninstall \
+.PHONY: all debug tsan clang fuzz-build quick check programs conform interop bench sim fuzz demo install uninstall \
 	clean stats format help
 
 all: ## release into build/
@@ -36,6 +36,9 @@ programs: all ## the unmodified programs, row by row; ARGS=--short, --list, --on
 
 conform: all ## rdma-core 44's own tests, Debian's or those of RDMA_CORE_TESTS=DIR, a checkout
 	@RDMA_CORE_TESTS=$(RDMA_CORE_TESTS) tests/programs/run.py --only conform
+
+interop: all ## against Linux Soft-RoCE in a virtual machine; ARGS=--short, --list, --only NAME
+	@tests/interop/run.py $(ARGS)
 
 bench: all ## measure beside TCP and bare UDP; RECORD=1 appends to bench/HISTORY.md
 	@bench/run.py $(if $(RECORD),--record) $(ARGS)

@@ -114,16 +114,23 @@ def wait_until(condition, timeout, what, interval=0.02):
         time.sleep(interval)
 
 
+def in_table(text, port, protocol="tcp"):
+    """Whether a table of sockets, as /proc/net/tcp has it, has one that listens on the port."""
+    state = {"tcp": "0A", "udp": "07"}[protocol]
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) > 3 and fields[3] == state and int(fields[1].rsplit(":", 1)[1], 16) == port:
+            return True
+    return False
+
+
 def listens(pid, port, protocol="tcp"):
     """Whether somebody in the network namespace of `pid` listens on the port."""
-    state = {"tcp": "0A", "udp": "07"}[protocol]
     for name in (protocol, protocol + "6"):
         try:
             with open(f"/proc/{pid}/net/{name}", encoding="ascii") as f:
-                for line in f.readlines()[1:]:
-                    fields = line.split()
-                    if fields[3] == state and int(fields[1].rsplit(":", 1)[1], 16) == port:
-                        return True
+                if in_table(f.read(), port, protocol):
+                    return True
         except OSError:
             return False
     return False

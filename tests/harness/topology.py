@@ -27,6 +27,7 @@ kernel allows that; may_make_namespaces() says whether any of it works.
 
     Host              the namespace of the script itself, over lo
 """
+import ipaddress
 import os
 import sys
 
@@ -45,6 +46,12 @@ def may_change_user():
     """Whether other user ids exist here: not without root, nor in a user namespace of one id."""
     with open("/proc/self/uid_map", encoding="ascii") as f:
         return os.geteuid() == 0 and int(f.read().split()[2]) > 65534
+
+
+def address_of_gid(text):
+    """The IP address that a GID, or an address, is; ::ffff:a.b.c.d is a.b.c.d."""
+    address = ipaddress.ip_address(text.strip())
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 class Namespace:

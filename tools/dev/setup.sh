@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Installs the packages of packages.txt that are missing: setup.sh GROUP... (build, programs, check).
+# Installs the packages of packages.txt that are missing: setup.sh GROUP... (build, programs, interop, check).
 # Asks no question; needs apt, and root or sudo, only when something is missing.
 set -eu
 

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A virtual machine with Linux Soft-RoCE, and the namespace that it shares a wire with.
+
+    +--- namespace: uroce ---+           +--- guest: Debian's kernel ---+
+    | ur0 10.77.0.1 fd77::1  |--- tap ---| eth0 10.77.0.2 fd77::2       |
+    | device uroce_ur0       |   (mtu)   | device rxe0                  |
+    +------------------------+           +------------------------------+
+
+The namespace is held by a process and has no name, QEMU runs in it and ends with this script. All
+that is said to the guest goes over a virtio port (link.py), so the wire carries nothing but what
+the programs under test send.
+"""
+import os
+import shutil
+import signal
+import tempfile
+
+from harness import pair, process, topology
+
+from link import Link, LinkLost
+
+QEMU = "qemu-system-x86_64"
+MTUS = {1500: 1024, 9000: 4096}  # of the interface: path MTU
+
+
+def missing():
+    """What this machine lacks to run a guest; "" if nothing."""
+    if not shutil.which(QEMU):
+        return f"{QEMU} is not installed (package qemu-system-x86)"
+    try:
+        os.close(os.open("/dev/net/tun", os.O_RDWR))
+    except OSError as e:
+        return f"/dev/net/tun: {e.strerror}"
+    if not topology.may_make_namespaces():
+        return "network namespaces cannot be made here"
+    return ""
+
+
+class Guest:
+    """Started by the constructor; boot() waits until it can be used."""
+
+    device = "rxe0"
+    ipv4 = "10.77.0.2"
+    ipv6 = "fd77::2"
+
+    def __init__(self, image, ours, accel="tcg", memory_mib=1024, cpus=2):
+        self.ours = ours
+        self.mtu = ours.mtu
+        self.folder = tempfile.mkdtemp(prefix="uroce-guest-")
+        socket = os.path.join(self.folder, "agent")
+        settings = {"ipv4": f"{self.ipv4}/24", "ipv6": f"{self.ipv6}/64", "mtu": self.mtu}
+        self.qemu = process.Process(
+            [QEMU, "-accel", accel + (",thread=multi" if accel == "tcg" else ""), "-cpu", "max",
+             "-smp", cpus, "-m", memory_mib, "-nodefaults", "-no-user-config", "-no-reboot",
+             "-display", "none", "-serial", f"file:{self.folder}/console",
+             "-kernel", f"{image}/vmlinuz", "-initrd", f"{image}/initramfs",
+             "-append", "console=ttyS0 quiet panic=-1 mitigations=off audit=0 apparmor=0 "
+             "random.trust_cpu=on no_timer_check " +
+             " ".join(f"uroce.{key}={value}" for key, value in settings.items()),
+             "-netdev", "tap,id=data,ifname=ur0,script=no,downscript=no,vnet_hdr=off",
+             "-device", "virtio-net-pci,netdev=data,mac=52:54:00:77:00:02,romfile=",
+             "-device", "virtio-serial-pci",
+             "-chardev", f"socket,id=agent,path={socket},server=on,wait=off",
+             "-device", "virtserialport,chardev=agent,name=uroce.agent"],
+            prefix=ours.ns.prefix())
+        self.frozen = False
+        self.link = None
+        try:
+            self._expect(lambda: self._connect(socket), 30, "QEMU to start")
+        except (process.Timeout, RuntimeError, OSError):
+            self.close()
+            raise
+
+    def _connect(self, path):
+        try:
+            self.link = Link(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        return True
+
+    def _expect(self, condition, timeout, what):
+        def look():
+            if self.qemu.poll() is not None:
+                raise RuntimeError(f"QEMU ended with status {self.qemu.status}\n"
+                                   f"{self.qemu.output()}{self.console()}")
+            return condition()
+        process.wait_until(look, timeout, what)
+
+    def boot(self, timeout=240):
+        self._expect(self.link.hello.is_set, timeout, "the guest to boot")
+        self.check("grep -q rxe0 /proc/net/rdma 2>/dev/null || test -e /sys/class/infiniband/rxe0")
+        return self
+
+    @property
+    def release(self):
+        """The kernel's."""
+        return self.link.release
+
+    def console(self):
+        """What the kernel and init have said."""
+        try:
+            with open(os.path.join(self.folder, "console"), errors="replace",
+                      encoding="utf-8") as f:
+                return f.read()
+        except OSError:
+            return ""
+
+    def is_usable(self):
+        return bool(self.link and not self.link.lost and not self.frozen and
+                    self.qemu.poll() is None)
+
+    # commands: a line for sh, or a list of words
+
+    def spawn(self, command, terminal=False):
+        """Starts it; a GuestProcess. terminal: for programs whose output is read while they run."""
+        return self.link.spawn(command, terminal)
+
+    def run(self, command, timeout=60):
+        """(status, stdout, stderr) of a command that ends by itself."""
+        p = self.spawn(command)
+        status = p.wait(timeout)
+        return status, p.stdout, p.stderr
+
+    def check(self, command, timeout=60):
+        """The standard output of a command that must succeed."""
+        status, out, err = self.run(command, timeout)
+        if status != 0:
+            raise RuntimeError(f"guest: {command}: status {status}\n{out}{err}".rstrip())
+        return out
+
+    def push(self, path, to=None):
+        """Copies a file of the host, say a program, to /root or to `to`; where it is there."""
+        to = to or os.path.join("/root", os.path.basename(path))
+        with open(path, "rb") as f:
+            self.link.write(to, f.read())
+        return to
+
+    def pull(self, path, timeout=60):
+        """The bytes of a file of the guest."""
+        p = self.spawn(["cat", path])
+        if p.wait(timeout) != 0:
+            raise RuntimeError(f"guest: {p.stderr}")
+        return b"".join(data for kind, data in p.parts if kind == "O")
+
+    def listens(self, port, protocol="tcp"):
+        return process.in_table(self.check(f"cat /proc/net/{protocol} /proc/net/{protocol}6"),
+                                port, protocol)
+
+    def wait_for_port(self, p, port, timeout=60, protocol="tcp"):
+        """Until somebody listens; if `p` ends first, a Timeout."""
+        def ready():
+            if p.poll() is not None:
+                raise process.Timeout(f"{p.argv[0]} in the guest ended with status {p.status} "
+                                      f"before it listened on port {port}")
+            return self.listens(port, protocol)
+        process.wait_until(ready, timeout, f"{p.argv[0]} in the guest to listen on {port}")
+
+    def gid_index(self, address):
+        """Index of the GID of rxe0 that is the IPv4 or IPv6 address."""
+        lines = self.check(f"cd /sys/class/infiniband/{self.device}/ports/1/gids && grep . *")
+        for line in lines.splitlines():
+            index, _, text = line.partition(":")
+            if topology.address_of_gid(text) == topology.address_of_gid(address):
+                return int(index)
+        raise RuntimeError(f"guest: no GID {address} among\n{lines}")
+
+    def set_mtu(self, mtu):
+        """1500 or 9000, of both ends of the wire; path MTUs follow (1024 and 4096)."""
+        if mtu == self.mtu:
+            return
+        self.ours.set_mtu(mtu)
+        self.check(f"ip link set eth0 mtu {mtu}")
+        self.mtu = mtu
+        process.wait_until(
+            lambda: f"active_mtu:\t\t{MTUS[mtu]}" in self.check("ibv_devinfo"), 30, "rxe's MTU")
+
+    # the machine
+
+    def freeze(self):
+        """From here on it does nothing, and nobody is told: like a host that hangs."""
+        self.qemu.kill(signal.SIGSTOP)
+        self.frozen = True
+
+    def thaw(self):
+        self.qemu.kill(signal.SIGCONT)
+        self.frozen = False
+
+    def kill(self):
+        """It is gone at once, without a word; the next row gets a new one."""
+        self.qemu.kill()
+
+    def end_all(self):
+        """Ends what rows have left behind."""
+        if self.is_usable():
+            self.link.kill_all()
+
+    def close(self):
+        if self.link:
+            self.link.close()
+        self.qemu.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Ours:
+    """The side of uroce: a namespace with one end of the wire."""
+
+    device = "uroce_ur0"
+    ipv4 = "10.77.0.1"
+    ipv6 = "fd77::1"
+
+    def __init__(self, mtu=1500):
+        self.ns = topology.make_namespace()
+        self.mtu = mtu
+        self.ns.run("ip", "tuntap", "add", "dev", "ur0", "mode", "tap")
+        self.ns.run("ip", "link", "set", "ur0", "mtu", str(mtu))
+        self.ns.run("ip", "addr", "add", f"{self.ipv4}/24", "dev", "ur0")
+        self.ns.run("ip", "-6", "addr", "add", f"{self.ipv6}/64", "dev", "ur0", "nodad")
+        self.ns.run("ip", "link", "set", "ur0", "up")
+
+    def set_mtu(self, mtu):
+        self.ns.run("ip", "link", "set", "ur0", "mtu", str(mtu))
+        self.mtu = mtu
+
+    def spawn(self, command, env=None, line_buffered=False):
+        """Starts a program on uroce's libraries, given as a list of words."""
+        return pair.start(self.ns, command, env=env, line_buffered=line_buffered)
+
+    def wait_for_port(self, p, port, timeout=60, protocol="tcp"):
+        process.wait_for_port(p, port, timeout, protocol)
+
+    def gid_index(self, address):
+        return pair.gid_index(self.ns, self.device, address)
+
+    def close(self):
+        self.ns.held.end()
+
+
+__all__ = ["Guest", "Ours", "LinkLost", "MTUS", "missing"]
