@@ -4,13 +4,14 @@ byte, status and count compared on both sides. This is where data is shown to be
 import os
 import re
 
-from harness import pair
+from harness import pair, process
 from harness.report import Failed
 
 from rows import row
 
 
-def verbs_check(ctx, seeds, *args, ipv6=False, env=None, timeout=None, first=1):
+def run_both(ctx, *args, ipv6=False, env=None, timeout=60):
+    """Server and client on the place's addresses of one family; both must find all right."""
     place = ctx.topology
     program = os.path.join(os.path.dirname(pair.UROCE), "verbs-check")
     port = pair.next_port()
@@ -20,14 +21,33 @@ def verbs_check(ctx, seeds, *args, ipv6=False, env=None, timeout=None, first=1):
                                 place.client_ipv6 if ipv6 else place.client_ipv4)
     outcome = pair.run_pair(
         place, [*common, "-g", server_gid],
-        [*common, "-g", client_gid, "-s", first, "-n", seeds, *args, place.ipv4], port,
-        timeout=timeout or 60 + seeds, env=env, on_wait=ctx.on_wait)
-    pair.expect_success(outcome)
+        [*common, "-g", client_gid, *args, place.ipv4], port, timeout=timeout, env=env,
+        on_wait=ctx.on_wait)
+    return pair.expect_success(outcome)
+
+
+def verbs_check(ctx, seeds, *args, ipv6=False, env=None, timeout=None, first=1):
+    outcome = run_both(ctx, "-s", first, "-n", seeds, *args, ipv6=ipv6, env=env,
+                       timeout=timeout or 60 + seeds)
     for side in (outcome.server, outcome.client):
         done = re.search(r"verbs-check: (\d+) seeds, .* all right", side.output())
         if not done or int(done.group(1)) != seeds:
             raise Failed(f"not {seeds} seeds\n{outcome.text()}")
     return outcome
+
+
+def scenarios(ctx, *args, ipv6=False):
+    """The named scenarios: none may be skipped, for the device has all that they use."""
+    program = os.path.join(os.path.dirname(pair.UROCE), "verbs-check")
+    status, listed = process.run([program, "--scenarios"])
+    count = len(listed.splitlines())
+    if status != 0 or count < 50:
+        raise Failed(f"verbs-check --scenarios: status {status}\n{listed}")
+    outcome = run_both(ctx, "--scenario", "all", *args, ipv6=ipv6, timeout=120)
+    for side in (outcome.server, outcome.client):
+        if f"verbs-check: {count} scenarios, 0 skipped" not in side.output():
+            raise Failed(f"not all of {count} scenarios\n{outcome.text()}")
+    return count
 
 
 for _name, _where in (("lo", "lo"), ("veth-1500", ("pair", 1500)), ("veth-9000", ("pair", 9000))):
@@ -44,6 +64,17 @@ for _name, _where in (("lo", "lo"), ("veth-1500", ("pair", 1500)), ("veth-9000",
             count = ctx.pick(40, 1000, 5000)
             verbs_check(ctx, count, "--transport", name)
             return f"{count} seeds"
+
+    @row(f"verbs-check/{_name}/scenarios", _where)
+    def named(ctx, name=_name):
+        mtus = (1024,) if name == "veth-1500" else (1024, 4096)
+        # IPv6 multicast has no route over the loopback device.
+        families = (False,) if name == "lo" else (False, True)
+        count = 0
+        for ipv6 in families:
+            for mtu in mtus:
+                count += scenarios(ctx, "-m", mtu, "-n", ctx.pick(1, 5, 20), ipv6=ipv6)
+        return f"{count} scenarios"
 
     @row(f"verbs-check/{_name}/errors", _where)
     def errors(ctx):

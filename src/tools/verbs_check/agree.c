@@ -9,7 +9,7 @@
 #include <endian.h>
 #include <string.h>
 
-enum { VERSION = 2, DEPTH_WANTED = 64, DEPTH_NEEDED = 32, RD_ATOMIC_WANTED = 16 };
+enum { VERSION = 3, DEPTH_WANTED = 64, DEPTH_NEEDED = 32, RD_ATOMIC_WANTED = 16 };
 
 enum word {
 	WORD_VERSION,
@@ -26,6 +26,8 @@ enum word {
 	WORD_LINKS,
 	WORD_TRANSPORTS,
 	WORD_FEATURES,
+	WORD_SCENARIOS_LOW,
+	WORD_SCENARIOS_HIGH,
 	WORD_HAS_TRANSPORTS,
 	WORD_HAS_FEATURES,
 	WORD_ATOMIC_WRITE,
@@ -148,6 +150,8 @@ static void describe_wishes(const struct vc_options *options, uint32_t side, uin
 	words[WORD_LINKS] = options->links;
 	words[WORD_TRANSPORTS] = options->transports;
 	words[WORD_FEATURES] = options->features;
+	words[WORD_SCENARIOS_LOW] = options->scenarios.words[0];
+	words[WORD_SCENARIOS_HIGH] = options->scenarios.words[1];
 	words[WORD_OWN_QUIRKS] = options->own_quirks;
 	words[WORD_PEER_QUIRKS] = options->peer_quirks;
 }
@@ -165,6 +169,8 @@ static void take_wishes(struct vc_options *options, const uint64_t *client, cons
 	options->links = (uint32_t)(client[WORD_LINKS] | server[WORD_LINKS]);
 	options->transports = (uint32_t)client[WORD_TRANSPORTS];
 	options->features = (uint32_t)client[WORD_FEATURES];
+	options->scenarios.words[0] = client[WORD_SCENARIOS_LOW];
+	options->scenarios.words[1] = client[WORD_SCENARIOS_HIGH];
 	options->events = client[WORD_EVENTS] || server[WORD_EVENTS];
 }
 
@@ -232,12 +238,15 @@ enum vc_verdict vc_agree(struct vc_options *options, const struct vc_device *dev
 					 theirs[WORD_HAS_TRANSPORTS]),
 		.features = (uint32_t)(options->features & mine[WORD_HAS_FEATURES] &
 				       theirs[WORD_HAS_FEATURES]),
-		.atomic_write = least[WORD_ATOMIC_WRITE],
 		.dm_max = least[WORD_DM_MAX],
 		.srq_sge_max = (uint32_t)least[WORD_SRQ_SGE_MAX],
 		.quirks[0] = (uint32_t)(words[0][WORD_OWN_QUIRKS] | words[1][WORD_PEER_QUIRKS]),
 		.quirks[1] = (uint32_t)(words[1][WORD_OWN_QUIRKS] | words[0][WORD_PEER_QUIRKS]),
 	};
+	/* Soft-RoCE's library has the call in front of a kernel that has not. */
+	out_limits->atomic_write =
+		least[WORD_ATOMIC_WRITE] &&
+		!((out_limits->quirks[0] | out_limits->quirks[1]) & VC_QUIRK_RXE);
 	if (!out_limits->transports)
 		return vc_report_unusable(report,
 					  "a device offers none of the transports asked for");

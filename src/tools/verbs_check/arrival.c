@@ -305,7 +305,11 @@ static enum vc_verdict end_receive(struct vc_run *run, const struct origin *orig
 	bool is_lost = run->program->transport == VC_TRANSPORT_UC && run->program->is_shared &&
 		       wc->status == IBV_WC_LOC_QP_OP_ERR;
 
-	if (!is_lost && !(run->is_flushing && wc->status == IBV_WC_WR_FLUSH_ERR))
+	const struct vc_receive *receive =
+		&run->program->sides[run->side].lanes[origin->pool].receives[origin->index];
+
+	if (!is_lost && wc->status != receive->quirk_status &&
+	    !(run->is_flushing && wc->status == IBV_WC_WR_FLUSH_ERR))
 		return vc_report_wrong(run->report, "receive %u of %s pool %u: status %d (%s)",
 				       origin->index, vc_side_str(run->side), origin->pool,
 				       (int)wc->status, ibv_wc_status_str(wc->status));

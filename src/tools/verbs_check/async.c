@@ -118,7 +118,8 @@ enum vc_verdict vc_async_check_fault(struct vc_run *run)
 	bool is_silent = vc_fault_responder_status(program->fault) == IBV_WC_SUCCESS;
 
 	if (!vc_program_has(program, VC_FEATURE_ASYNC) || run->side == program->requester ||
-	    program->limits->lossy || !is_silent)
+	    program->limits->lossy || !is_silent ||
+	    (program->limits->quirks[run->side] & VC_QUIRK_RXE))
 		return VC_RIGHT;
 	if (status == IBV_WC_REM_ACCESS_ERR)
 		return vc_async_await(run, &run->async.access_errors[0], 1,

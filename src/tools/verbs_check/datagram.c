@@ -89,6 +89,9 @@ enum vc_verdict vc_datagram_create(struct vc_endpoint *endpoint, const struct vc
 	endpoint->group_ah = create_ah(device, &endpoint->group, GROUP_LID, 0, 0);
 	if (!endpoint->group_ah)
 		return vc_report_unusable(report, "ibv_create_ah of a group: %s", strerror(errno));
+	if ((program->limits->quirks[side] & VC_QUIRK_RXE) &&
+	    vc_group_join(endpoint, device, report) != VC_RIGHT)
+		return report->verdict;
 	return join(endpoint, &program->sides[side], program, report);
 }
 
@@ -116,4 +119,5 @@ void vc_datagram_destroy(struct vc_endpoint *endpoint, const struct vc_program *
 			(void)vc_report_wrong(report, "ibv_detach_mcast: %s", strerror(error));
 	}
 	destroy_ah(endpoint->group_ah, report);
+	vc_group_leave(endpoint);
 }

@@ -47,6 +47,7 @@ struct vc_endpoint {
 	struct ibv_ah *ahs[VC_QP_MAX];	       /* UD: to the other side */
 	struct ibv_ah *group_ah;
 	union ibv_gid group;
+	int group_socket; /* the host's membership; 0: none */
 	struct vc_return returns[VC_QP_MAX];
 	uint32_t remote_targets[VC_QP_MAX];
 	uint32_t remote_srqns[VC_QP_MAX];
@@ -77,6 +78,10 @@ enum vc_verdict vc_datagram_create(struct vc_endpoint *endpoint, const struct vc
 				   const struct vc_peer *peer, struct vc_report *report);
 /* Of what a QP sends to the other side: DSCP, without the two bits that the network may set. */
 uint8_t vc_datagram_class(const struct vc_program *program, uint32_t qp);
+/* group.c: the host's own membership in the group. */
+enum vc_verdict vc_group_join(struct vc_endpoint *endpoint, const struct vc_device *device,
+			      struct vc_report *report);
+void vc_group_leave(struct vc_endpoint *endpoint);
 void vc_datagram_destroy(struct vc_endpoint *endpoint, const struct vc_program *program,
 			 uint32_t side, struct vc_report *report);
 /* INIT, RTR and RTS; connect.c. Receives may be posted from then on. */

@@ -89,9 +89,9 @@ static void expect_arrived(struct vc_memory *memory, const struct vc_program *pr
 
 	if (vc_op_is_write(request->op) && (request->flags & VC_UNDEFINED))
 		accept_piece(memory, program, side, &request->remote);
-	if (request->status != IBV_WC_SUCCESS)
+	if (request->status != IBV_WC_SUCCESS || (request->flags & VC_LOST))
 		return;
-	if (vc_op_is_write(request->op) && !vc_program_is_reliable(program))
+	if (vc_op_is_write(request->op) && !vc_program_is_reliable(program) && !program->all_arrive)
 		expect_prefix(memory, program, side, request);
 	else if (vc_op_is_write(request->op))
 		vc_memory_fill_piece(memory->image, program, side, &request->remote, request);

@@ -33,7 +33,7 @@ static void print(const struct vc_report *report, const char *name, bool client,
 {
 	char replay[800];
 
-	vc_options_replay(options, client, report->seed, replay, sizeof(replay));
+	vc_options_replay(options, client, report->seed, report->scenario, replay, sizeof(replay));
 	vc_report_print(report, name, replay, options->json, options->verbose);
 }
 

@@ -29,9 +29,12 @@ static enum vc_verdict drain_receives(struct vc_run *run)
 		enum vc_verdict verdict = VC_RIGHT;
 
 		for (uint32_t q = 0; q < run->program->qp_count && verdict == VC_RIGHT; q++)
-			verdict = vc_run_post_receives(
-				run, q, run->program->sides[run->side].lanes[q].receive_count,
-				&count);
+			verdict = vc_run_post_receives(run, q,
+						       run->program->sides[run->side]
+							       .lanes[q]
+							       .phases[run->phase]
+							       .receive_post,
+						       &count);
 		if (verdict == VC_RIGHT)
 			verdict = vc_run_poll(run, &count);
 		if (verdict != VC_RIGHT)
@@ -115,7 +118,8 @@ static int post_long(struct vc_run *run, uint64_t wr_id, uint32_t m, uint32_t by
 	return ibv_post_send(run->endpoint->qps[0], &wr, &bad);
 }
 
-/* Refused, or LOC_LEN_ERR and SQE; out of which RTS leads back. */
+/* Refused, or LOC_LEN_ERR and SQE; out of which RTS leads back. Soft-RoCE drops it and says
+ * nothing. */
 static enum vc_verdict check_oversize(struct vc_run *run)
 {
 	const struct vc_program *program = run->program;
@@ -130,6 +134,8 @@ static enum vc_verdict check_oversize(struct vc_run *run)
 		return VC_RIGHT;
 	if (m == VC_NO_INDEX || post_long(run, wr_id, m, mtu + 1))
 		return VC_RIGHT;
+	if (program->limits->quirks[run->side] & VC_QUIRK_RXE)
+		return await_send(run, wr_id, IBV_WC_SUCCESS);
 	verdict = await_send(run, wr_id, IBV_WC_LOC_LEN_ERR);
 	if (verdict == VC_RIGHT)
 		verdict = vc_endpoint_check_state(run->endpoint, program, 0, IBV_QPS_SQE,
@@ -175,7 +181,8 @@ static enum vc_verdict check_last_wqe(struct vc_run *run)
 	enum vc_verdict verdict = VC_RIGHT;
 
 	if (!program->is_shared || program->transport == VC_TRANSPORT_XRC ||
-	    !vc_program_has(program, VC_FEATURE_ASYNC))
+	    !vc_program_has(program, VC_FEATURE_ASYNC) ||
+	    (program->limits->quirks[run->side] & VC_QUIRK_RXE))
 		return VC_RIGHT;
 	for (uint32_t q = 0; q < program->qp_count && verdict == VC_RIGHT; q++)
 		verdict = vc_async_await(run, &run->async.last_wqe[q], 1, "QP_LAST_WQE_REACHED");

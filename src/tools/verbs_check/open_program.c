@@ -163,7 +163,7 @@ static void add_replies(struct vc_program *program)
 bool vc_open_is_for(const struct vc_program *program, uint32_t from,
 		    const struct vc_request *request, uint32_t lane, uint32_t at, uint32_t to)
 {
-	if (!vc_op_takes_receive(request->op) || (request->flags & VC_BAD_QKEY))
+	if (!vc_op_takes_receive(request->op) || (request->flags & (VC_BAD_QKEY | VC_LOST)))
 		return false;
 	if (request->flags & VC_MULTICAST)
 		return program->sides[at].lanes[to].attached;

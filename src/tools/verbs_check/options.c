@@ -13,6 +13,8 @@
 #include "tools/verbs_check/report.h"
 #include "tools/verbs_check/transport.h"
 
+enum { SEEDS = 100 };
+
 enum {
 	OPTION_OPS = 256,
 	OPTION_MAX_SIZE,
@@ -28,6 +30,8 @@ enum {
 	OPTION_TRANSPORT,
 	OPTION_FEATURES,
 	OPTION_LINK,
+	OPTION_SCENARIO,
+	OPTION_SCENARIOS,
 };
 
 static const struct argp_option rows[] = {
@@ -37,7 +41,7 @@ static const struct argp_option rows[] = {
 	{"port", 'p', "PORT", 0, "TCP port of the control connection (18700)", 0},
 	{"mtu", 'm', "BYTES", 0, "path MTU 256, 512, 1024, 2048 or 4096 (default: drawn)", 1},
 	{"seed", 's', "N", 0, "first seed (1)", 1},
-	{"seeds", 'n', "COUNT", 0, "how many seeds (100)", 1},
+	{"seeds", 'n', "COUNT", 0, "how many seeds (100; of each scenario 1)", 1},
 	{"ops", OPTION_OPS, "N", 0, "operations of a seed (96)", 1},
 	{"max-size", OPTION_MAX_SIZE, "BYTES", 0, "longest message (1048576)", 1},
 	{"qps", OPTION_QPS, "N", 0, "most QPs of a seed, 1 to 16 (4)", 1},
@@ -51,6 +55,9 @@ static const struct argp_option rows[] = {
 	{"link", OPTION_LINK, "KIND,...", 0,
 	 "what the network does to packets: loss, dup, reorder (nothing)", 1},
 	{"lossy", OPTION_LOSSY, NULL, 0, "the same as --link loss", 1},
+	{"scenario", OPTION_SCENARIO, "NAME,...", 0,
+	 "written programs instead of drawn ones: by name, rc, uc, ud or all", 1},
+	{"scenarios", OPTION_SCENARIOS, NULL, 0, "list them", 1},
 	{"events", 'e', NULL, 0, "sleep on completion channels", 1},
 	{"stall", OPTION_STALL, "SECONDS", 0, "give up after so long without progress (20)", 1},
 	{"quirks", OPTION_QUIRKS, "rxe", 0, "accept known deviations of the own device", 2},
@@ -98,6 +105,15 @@ static uint32_t parse_names(struct argp_state *state, const char *option, const 
 	if (!vc_names_parse(text, name, count, &mask, bad, sizeof(bad)))
 		argp_error(state, "%s: there is no '%s'", option, bad);
 	return mask;
+}
+
+static void parse_scenarios(struct argp_state *state, const char *text,
+			    struct vc_scenario_set *out_set)
+{
+	char bad[64];
+
+	if (!vc_scenarios_parse(text, out_set, bad, sizeof(bad)))
+		argp_error(state, "--scenario: there is no '%s'; --scenarios lists them", bad);
 }
 
 static uint32_t parse_quirks(struct argp_state *state, const char *name, const char *text)
@@ -186,6 +202,12 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		options->features =
 			parse_names(state, "--features", arg, vc_feature_str, VC_FEATURE_COUNT);
 		break;
+	case OPTION_SCENARIO:
+		parse_scenarios(state, arg, &options->scenarios);
+		break;
+	case OPTION_SCENARIOS:
+		vc_scenarios_list();
+		exit(0);
 	case OPTION_JSON:
 		options->json = true;
 		break;
@@ -200,6 +222,9 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (options->host && options->loopback)
 			argp_error(state, "--loopback takes no host");
+		if (!options->seed_count)
+			options->seed_count =
+				vc_scenario_set_is_empty(&options->scenarios) ? SEEDS : 1;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -212,7 +237,6 @@ static const struct vc_options defaults = {
 	.gid_index = -1,
 	.port = 1,
 	.seed = 1,
-	.seed_count = 100,
 	.ops = 96,
 	.size_max = 1u << 20,
 	.qp_max = 4,
@@ -251,13 +275,15 @@ static void append_names(char *text, size_t size, const char *option, uint32_t m
 	}
 }
 
-void vc_options_replay(const struct vc_options *options, bool client, uint64_t seed, char *text,
-		       size_t size)
+void vc_options_replay(const struct vc_options *options, bool client, uint64_t seed,
+		       const char *scenario, char *text, size_t size)
 {
 	uint32_t own = client ? options->own_quirks : options->peer_quirks;
 	uint32_t peer = client ? options->peer_quirks : options->own_quirks;
 
 	(void)snprintf(text, size, "verbs-check --seed %" PRIu64 " --seeds 1", seed);
+	if (scenario)
+		append(text, size, " --scenario %s", scenario);
 	if (options->ops != defaults.ops)
 		append(text, size, " --ops %u", options->ops);
 	if (options->size_max != defaults.size_max)

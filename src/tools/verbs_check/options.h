@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/verbs_check/scenario.h"
+
 /* Of the command line and of what a client may ask a server for. */
 enum {
 	VC_OPTION_OPS_MAX = 100000,
@@ -31,9 +33,10 @@ struct vc_options {
 	uint32_t own_quirks;
 	uint32_t peer_quirks;
 	unsigned int stall_s;
-	uint32_t transports; /* bit per enum vc_transport */
-	uint32_t features;   /* bit per enum vc_feature */
-	uint32_t links;	     /* bit per enum vc_link: what the network does */
+	uint32_t transports;		  /* bit per enum vc_transport */
+	uint32_t features;		  /* bit per enum vc_feature */
+	uint32_t links;			  /* bit per enum vc_link: what the network does */
+	struct vc_scenario_set scenarios; /* these instead of drawn programs */
 	bool events;
 	bool loopback;
 	bool json;
@@ -42,8 +45,9 @@ struct vc_options {
 
 /* Exits with status 2 on what it does not understand, 0 after --help. */
 void vc_options_parse(struct vc_options *options, int argc, char **argv);
-/* The client's command line that runs one seed again, from the options as they were agreed. */
-void vc_options_replay(const struct vc_options *options, bool client, uint64_t seed, char *text,
-		       size_t size);
+/* The client's command line that runs one seed (of a scenario, or NULL) again, from the options as
+ * they were agreed. */
+void vc_options_replay(const struct vc_options *options, bool client, uint64_t seed,
+		       const char *scenario, char *text, size_t size);
 
 #endif

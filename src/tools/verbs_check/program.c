@@ -104,6 +104,8 @@ void vc_program_reset(struct vc_program *program, const struct vc_limits *limits
 	program->qp_count = (uint32_t)vc_draw_range(&program->draw, 1, limits->qp_max);
 	program->phase_count = 1;
 	program->fault = VC_FAULT_NONE;
+	program->fault_ops = 0;
+	program->all_arrive = false;
 	program->requester = (uint32_t)vc_draw_below(&program->draw, VC_SIDES);
 	program->deregister_mr = VC_NO_INDEX;
 	program->solicited = limits->events && vc_draw_chance(&program->draw, 1, 4);

@@ -103,6 +103,7 @@ struct vc_piece {
 #define VC_BAD_QKEY   0x1000u /* nobody may receive it */
 #define VC_REPLY      0x2000u /* by an address handle made of a completion, if there was one */
 #define VC_MULTICAST  0x4000u
+#define VC_LOST	      0x8000u /* nobody may receive it, or write by it */
 
 struct vc_request {
 	enum vc_op op;
@@ -239,6 +240,8 @@ struct vc_program {
 	uint32_t qp_count;
 	uint32_t phase_count; /* 1 or VC_PHASES */
 	enum vc_fault fault;
+	uint32_t fault_ops;	/* bit per enum vc_op that may be the faulty one; 0: any */
+	bool all_arrive;	/* a scenario: what is not VC_LOST comes, on UC and UD too */
 	uint32_t requester;	/* the side that meets the fault */
 	uint32_t deregister_mr; /* of the responder, before the faulty request; or VC_NO_INDEX */
 	bool solicited;		/* the run ends with a check of solicited events */

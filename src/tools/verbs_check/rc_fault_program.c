@@ -120,7 +120,7 @@ static void add_lead(struct vc_program *program)
 	}
 }
 
-static uint32_t faulty_ops(const struct vc_program *program)
+static uint32_t ops_with_fault(const struct vc_program *program)
 {
 	uint32_t atomics = program->limits->atomics ? OPS_ATOMIC : 0;
 
@@ -162,6 +162,13 @@ static uint32_t remote_access(enum vc_op op)
 	if (vc_op_is_atomic(op))
 		return IBV_ACCESS_REMOTE_ATOMIC;
 	return op == VC_OP_READ ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+}
+
+static uint32_t faulty_ops(const struct vc_program *program)
+{
+	uint32_t ops = ops_with_fault(program);
+
+	return ops & program->fault_ops ? ops & program->fault_ops : ops;
 }
 
 /* Turns the request to a region of its own on the other side. */
@@ -376,9 +383,9 @@ static void draw_shape(struct vc_program *program)
 	struct vc_lane *requester = &program->sides[program->requester].lanes[0];
 	struct vc_draw *draw = &program->draw;
 
-	do {
+	/* A scenario has chosen it. */
+	while (!is_possible(program, program->fault))
 		program->fault = (enum vc_fault)vc_draw_below(draw, VC_FAULT_COUNT);
-	} while (!is_possible(program, program->fault));
 	program->qp_count = 1;
 	program->phase_count = VC_PHASES;
 	program->solicited = false;

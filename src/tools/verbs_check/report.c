@@ -125,6 +125,18 @@ void vc_report_count(struct vc_report *report, const struct vc_program *program,
 	}
 }
 
+void vc_report_scenario(struct vc_report *report, const char *name, const char *reason, bool print)
+{
+	if (reason)
+		report->scenarios_skipped++;
+	else
+		report->scenarios_right++;
+	if (!print)
+		return;
+	printf("%-24s %s%s\n", name, reason ? "skipped: " : "right", reason ? reason : "");
+	(void)fflush(stdout);
+}
+
 void vc_report_progress(struct vc_report *report, uint64_t seed_count, uint64_t now_ns)
 {
 	if (!isatty(STDERR_FILENO) || now_ns - report->progress_ns < 100000000)
@@ -183,6 +195,13 @@ static void print_json(const struct vc_report *report, const char *name)
 		printf("%s\"%s\":%" PRIu64, f > 1 ? "," : "", vc_fault_str((enum vc_fault)f),
 		       report->fault_counts[f]);
 	putchar('}');
+	if (report->scenarios_right || report->scenarios_skipped)
+		printf(",\"scenarios\":%u,\"scenarios_skipped\":%u", report->scenarios_right,
+		       report->scenarios_skipped);
+	if (report->verdict != VC_RIGHT && report->scenario) {
+		printf(",\"scenario\":");
+		print_string(report->scenario);
+	}
 	if (report->verdict != VC_RIGHT) {
 		printf(",\"status\":%d,\"found\":", (int)report->verdict);
 		print_string(report->text);
@@ -204,13 +223,17 @@ void vc_report_print(const struct vc_report *report, const char *name, const cha
 		return;
 	}
 	if (report->verdict == VC_WRONG) {
-		(void)fprintf(stderr, "verbs-check: %s: seed %" PRIu64 ": %s\n", name, report->seed,
-			      report->text);
+		(void)fprintf(stderr, "verbs-check: %s: %s%sseed %" PRIu64 ": %s\n", name,
+			      report->scenario ? report->scenario : "",
+			      report->scenario ? ", " : "", report->seed, report->text);
 		(void)fprintf(stderr, "verbs-check: replay: %s\n", replay);
 		return;
 	}
 	if (json)
 		return;
+	if (report->scenarios_right || report->scenarios_skipped)
+		printf("verbs-check: %u scenarios, %u skipped\n", report->scenarios_right,
+		       report->scenarios_skipped);
 	printf("verbs-check: %" PRIu64 " seeds, %" PRIu64 " operations, %" PRIu64
 	       " bytes, all right",
 	       report->seed_count, report->request_count, report->byte_count);

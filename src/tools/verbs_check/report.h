@@ -23,6 +23,9 @@ struct vc_report {
 	char text[600]; /* of the first fault */
 	uint64_t seed;	/* at present, or of the fault */
 	bool seed_valid;
+	const char *scenario; /* at present, or of the fault; NULL: a drawn program */
+	uint32_t scenarios_right;
+	uint32_t scenarios_skipped;
 	bool remote; /* the other side found it */
 	uint64_t seed_count;
 	uint64_t request_count;
@@ -51,6 +54,8 @@ void vc_report_count(struct vc_report *report, const struct vc_program *program,
 /* Of an unreliable transport on a network that is said to lose nothing some messages must come, or
  * it would be right for one that does nothing. Wrong when nine tenths of many are missing. */
 enum vc_verdict vc_report_check_arrivals(struct vc_report *report);
+/* One more scenario has ended well, or is skipped for a reason; `print`: a line says so. */
+void vc_report_scenario(struct vc_report *report, const char *name, const char *reason, bool print);
 /* A line on the terminal that the next one overwrites, ten times a second at most. */
 void vc_report_progress(struct vc_report *report, uint64_t seed_count, uint64_t now_ns);
 /* The last line, the line to repeat a failure with, with -v the counts, with --json an object. */

@@ -47,8 +47,9 @@ static bool is_phase_done(const struct vc_run *run)
 		const struct vc_lane_run *at = &run->lanes[q];
 
 		/* Receives of messages that are lost stay where they are. */
-		bool owes_receives = vc_program_is_reliable(run->program) &&
-				     at->receive_posted < phase->receive_post;
+		bool owes_receives =
+			(vc_program_is_reliable(run->program) || run->program->all_arrive) &&
+			at->receive_posted < phase->receive_post;
 
 		if (at->request_posted < phase->request_post || owes_receives ||
 		    next_completing(lane, at->request_done) < phase->request_await ||

@@ -10,6 +10,7 @@
 #include "tools/verbs_check/open_phases.h"
 #include "tools/verbs_check/rc_phases.h"
 #include "tools/verbs_check/run.h"
+#include "tools/verbs_check/scenario.h"
 
 struct session {
 	struct vc_control control;
@@ -52,7 +53,8 @@ static enum vc_verdict set_up_seed(struct session *session, uint32_t side, struc
 }
 
 static enum vc_verdict run_seed(struct session *session, const struct vc_options *options,
-				uint32_t side, uint64_t seed, struct vc_report *report)
+				uint32_t side, const struct vc_scenario *scenario, uint64_t seed,
+				struct vc_report *report)
 {
 	struct vc_run run = {
 		.program = &session->program,
@@ -69,7 +71,10 @@ static enum vc_verdict run_seed(struct session *session, const struct vc_options
 
 	report->seed = seed;
 	report->seed_valid = true;
-	vc_program_draw(&session->program, &session->limits, seed);
+	if (scenario)
+		vc_scenario_write(&session->program, &session->limits, scenario, seed);
+	else
+		vc_program_draw(&session->program, &session->limits, seed);
 	verdict = set_up_seed(session, side, &run, report);
 	if (verdict == VC_RIGHT)
 		verdict = session->program.is_open ? vc_open_phases_run(&run)
@@ -90,6 +95,40 @@ static enum vc_verdict run_seed(struct session *session, const struct vc_options
 	verdict = vc_endpoint_destroy(&session->endpoint, &session->program, side, report);
 	if (verdict == VC_RIGHT)
 		vc_report_count(report, &session->program, side);
+	return verdict;
+}
+
+static enum vc_verdict run_seeds(struct session *session, const struct vc_options *options,
+				 uint32_t side, const struct vc_scenario *scenario,
+				 struct vc_report *report)
+{
+	enum vc_verdict verdict = VC_RIGHT;
+
+	for (uint64_t i = 0; i < options->seed_count && verdict == VC_RIGHT; i++) {
+		vc_report_progress(report, options->seed_count, vc_now_ns());
+		verdict = run_seed(session, options, side, scenario, options->seed + i, report);
+	}
+	return verdict;
+}
+
+static enum vc_verdict run_scenarios(struct session *session, const struct vc_options *options,
+				     uint32_t side, struct vc_report *report)
+{
+	bool print = !options->json && !(options->loopback && side == 0);
+	const struct vc_scenario *scenario;
+	enum vc_verdict verdict = VC_RIGHT;
+
+	for (uint32_t i = 0; verdict == VC_RIGHT && (scenario = vc_scenario_at(i)); i++) {
+		const char *refusal = vc_scenario_refusal(scenario, &session->limits);
+
+		if (!vc_scenario_set_has(&options->scenarios, i))
+			continue;
+		report->scenario = scenario->name;
+		if (!refusal)
+			verdict = run_seeds(session, options, side, scenario, report);
+		if (verdict == VC_RIGHT)
+			vc_report_scenario(report, scenario->name, refusal, print);
+	}
 	return verdict;
 }
 
@@ -127,10 +166,10 @@ enum vc_verdict vc_session_run(struct vc_options *options, uint32_t side, int fd
 	struct session session = {0};
 	enum vc_verdict verdict = open_session(&session, options, side, fd, report);
 
-	for (uint64_t i = 0; i < options->seed_count && verdict == VC_RIGHT; i++) {
-		vc_report_progress(report, options->seed_count, vc_now_ns());
-		verdict = run_seed(&session, options, side, options->seed + i, report);
-	}
+	if (verdict == VC_RIGHT)
+		verdict = vc_scenario_set_is_empty(&options->scenarios)
+				  ? run_seeds(&session, options, side, NULL, report)
+				  : run_scenarios(&session, options, side, report);
 	if (verdict == VC_RIGHT && !session.limits.lossy)
 		verdict = vc_report_check_arrivals(report);
 	if (verdict != VC_RIGHT)
