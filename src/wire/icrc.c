@@ -31,7 +31,8 @@
 #define IPV4_COVERED_FROM_ID (IPV4_BYTES - 4 + UDP_BYTES)
 
 #define HABIT_SMALL_IDS	     128u /* UDP_SEGMENT never makes more segments of one call */
-#define HABIT_STEP_MAX	     64u
+#define HABIT_STEP_BACK	     64u
+#define HABIT_STEP_AHEAD     1024u
 #define HOLD_AFTER_PACKETS   256u
 #define LAPSES_MAX	     16u
 
@@ -151,8 +152,8 @@ bool roce_icrc_recover_id(uint32_t delta, size_t len_without_icrc, uint16_t *out
 
 static bool is_regular(const struct roce_icrc_id_state *ids, uint16_t id)
 {
-	return id < HABIT_SMALL_IDS ||
-	       (uint16_t)(id - ids->last_id + HABIT_STEP_MAX) <= 2 * HABIT_STEP_MAX;
+	return id < HABIT_SMALL_IDS || (uint16_t)(id - ids->last_id + HABIT_STEP_BACK) <=
+					       HABIT_STEP_BACK + HABIT_STEP_AHEAD;
 }
 
 /* The packet is intact if its sender used `id`: believe that or not. */

@@ -11,7 +11,8 @@
  *   mode                                        chance that a damaged packet passes
  *   IPv6 (no identification)                    2^-32, the CRC itself
  *   IPv4, sender unknown or erratic             2^-16, any identification is believed
- *   IPv4, sender held to its habit              below 2^-23: 128 + 129 identifications are believed
+ *   IPv4, sender held to its habit              below 2^-21: 128 + 1089 identifications are
+ * believed
  *
  * "Damaged" means random damage; the UDP checksum, where the sender filled it in, is checked by the
  * kernel before and is not counted here. DF = 1 and no IPv4 options are assumed.
@@ -39,16 +40,16 @@ struct roce_icrc_flow {
 /*
  * What is known of one sender's (source address, destination address) identifications. All zero is
  * a sender not heard of yet. The habit is: below 128 (a socket that sends 0, or the segment's index
- * in its batch), or within 64 of the last one (a counter). A sender that kept to it for
- * 256 << lapses packets in a row is held to it: then another identification is refused, once; a
- * second one in a row is believed. Each such lapse doubles what it takes to be held again, so a
- * sender whose counter jumps loses few packets before it is left alone.
+ * in its batch), or from 64 behind to 1024 ahead of the last one (a counter). A sender that kept to
+ * it for 256 << lapses packets in a row is held to it: then another identification is refused,
+ * once; a second one in a row is believed. Each such lapse doubles what it takes to be held again,
+ * so a sender whose counter jumps loses few packets before it is left alone.
  *
  * Linux lets the counter of a sender that was silent jump ahead, by up to one for each tick of its
  * clock (at most 1000 a second), so that nobody can count its packets; and what it sent to others
  * meanwhile counts too. Behind a silence of ROCE_ICRC_SILENCE_NS any identification is believed:
  * else the first packet of many a burst would be refused, and each costs the sender a retry
- * timeout.
+ * timeout. The long step ahead is for a silence that we did not see because we were late ourselves.
  */
 struct roce_icrc_id_state {
 	uint16_t last_id;
