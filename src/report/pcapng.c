@@ -18,11 +18,11 @@ enum {
 enum {
 	OPTION_END = 0,
 	OPTION_COMMENT = 1,
-	OPTION_FLAGS = 2,	 /* of a packet */
-	OPTION_NAME = 2,	 /* of an interface */
-	OPTION_APPLICATION = 4,	 /* of a section */
-	OPTION_SPEED = 8,	 /* of an interface */
-	OPTION_RESOLUTION = 9,	 /* of an interface: a power of ten */
+	OPTION_FLAGS = 2,	/* of a packet */
+	OPTION_NAME = 2,	/* of an interface */
+	OPTION_APPLICATION = 4, /* of a section */
+	OPTION_SPEED = 8,	/* of an interface */
+	OPTION_RESOLUTION = 9,	/* of an interface: a power of ten */
 };
 
 static const uint8_t nanoseconds = 9;

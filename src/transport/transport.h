@@ -17,7 +17,7 @@
 #include "cc/window.h"
 #include "mem/mem.h"
 #include "transport/counter.h"
-#include "transport/pace.h"
+#include "cc/pace.h"
 #include "transport/ready.h"
 #include "transport/timing.h"
 #include "wire/packet.h"

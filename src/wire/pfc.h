@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ROCE_PFC_FRAME_BYTES 60u  /* without FCS */
-#define ROCE_PFC_PRIORITIES  8u
+#define ROCE_PFC_FRAME_BYTES  60u /* without FCS */
+#define ROCE_PFC_PRIORITIES   8u
 #define ROCE_PFC_QUANTUM_BITS 512u /* a quantum is the time that these take on the link */
 
 struct roce_pfc {
 	uint8_t src_mac[6];
-	uint8_t enabled;			/* bit p: quanta[p] is meant */
+	uint8_t enabled; /* bit p: quanta[p] is meant */
 	uint16_t quanta[ROCE_PFC_PRIORITIES];
 };
 

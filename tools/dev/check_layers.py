@@ -31,7 +31,7 @@ MAY_INCLUDE = {
     "mem": ["base", "wire"],
     "wq": ["base", "wire"],
     "cc": ["base"],
-    "transport": ["base", "wire", "mem", "wq", "cc/window.h"],
+    "transport": ["base", "wire", "mem", "wq", "cc/cc.h", "cc/notify.h", "cc/pace.h", "cc/window.h"],
     "cm": ["base", "wire"],
     "verbs": ["base", "wire", "mem", "wq", "transport"],
     "pktio": ["base", "wire"],

@@ -2,14 +2,15 @@
 /*
  * Sending at a steady rate, with short bursts. Nobody acknowledges UC and UD packets, so no window
  * limits them, and what the receiver's socket cannot hold is lost for good: the device paces all of
- * them together. A program may limit a queue pair of its own to less.
+ * them together. A program may limit a queue pair of its own to less, and so does a congestion
+ * controller.
  *
  * The state is one moment: when the packets sent so far will have passed at the rate. A packet may
  * go while that moment is at most a burst ahead of now. Parts of a nanosecond are carried, so the
  * rate is exact over any number of packets.
  */
-#ifndef ROCE_TRANSPORT_PACE_H
-#define ROCE_TRANSPORT_PACE_H
+#ifndef ROCE_CC_PACE_H
+#define ROCE_CC_PACE_H
 
 #include "base/ns.h"
 
@@ -57,6 +58,21 @@ static inline void roce_pace_on_send(struct roce_pace *pace, const struct roce_p
 	parts = bytes * ROCE_PACE_BYTE_NS + pace->rest;
 	pace->passed_at += parts / cfg->kbit_per_s;
 	pace->rest = (uint32_t)(parts % cfg->kbit_per_s);
+}
+
+/* From `at` on the rate is another one: what is still to pass passes at the new rate. */
+static inline void roce_pace_change(struct roce_pace *pace, uint32_t from_kbit_per_s,
+				    uint32_t to_kbit_per_s, roce_ns_t at)
+{
+	uint64_t parts;
+
+	if (pace->passed_at <= at) {
+		pace->rest = 0;
+		return;
+	}
+	parts = (pace->passed_at - at) * from_kbit_per_s + pace->rest;
+	pace->passed_at = at + parts / to_kbit_per_s;
+	pace->rest = (uint32_t)(parts % to_kbit_per_s);
 }
 
 #endif
