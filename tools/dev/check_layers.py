@@ -38,13 +38,14 @@ MAY_INCLUDE = {
     "report": ["base"],
     "fabric": ["base", "wire", "mem", "wq", "cc", "transport", "verbs", "sim"],
     "sim": ["base", "wire", "transport/transport.h"],
+    "record": ["base", "wire", "fabric", "report"],
     "scenario": ["base", "fabric"],
     "control": ["base"],
     "engine": ["base", "wire", "mem", "wq", "transport", "verbs", "pktio", "control"],
     "daemon": ["base", "wire", "cm", "control"],
     "rsocket": ["base"],
     "compat": ["base", "verbs", "engine", "control"],
-    "tools": ["base", "wire", "control", "engine", "fabric", "scenario", "report"],
+    "tools": ["base", "wire", "control", "engine", "fabric", "scenario", "report", "record"],
 }
 
 BANNED_IN_CORE = {
