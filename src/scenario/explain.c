@@ -7,6 +7,7 @@
 #include "scenario/key.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NAME_BYTES 128
@@ -119,10 +120,16 @@ static void print_key(FILE *out, const struct roce_section *section, const struc
 		fprintf(out, "  one of    ");
 		print_words(out, key->words);
 		fprintf(out, "\n");
+	} else if (key->kind == ROCE_KIND_PARAM) {
+		fprintf(out, "  written   %s%s%s\n", roce_key_expected(key),
+			*key->words ? "; in " : "", key->words);
 	} else {
 		fprintf(out, "  written   %s\n", roce_key_expected(key));
 	}
-	if (key->min || key->max)
+	if (key->kind == ROCE_KIND_PARAM)
+		fprintf(out, "  range     %llu to %llu\n", strtoull(key->min, NULL, 0),
+			strtoull(key->max, NULL, 0));
+	else if (key->min || key->max)
 		fprintf(out, "  range     %s to %s\n", key->min ? key->min : "0",
 			key->max ? key->max : "any");
 	fprintf(out, "  default   %s\n", default_of(key));

@@ -92,6 +92,7 @@ static const struct kind_facts {
 	[ROCE_KIND_FREQUENCY] = {"per second", NULL},
 	[ROCE_KIND_BYTES_AUTO] = {"bytes or auto", NULL},
 	[ROCE_KIND_TIME_AUTO] = {"time or auto", NULL},
+	[ROCE_KIND_PARAM] = {"parameter", "a whole number, with its unit if you like, or preset"},
 	[ROCE_KIND_SIGNED] = {"number", "a whole number"},
 	[ROCE_KIND_BOOL] = {"true or false", "true or false"},
 	[ROCE_KIND_WORD] = {"word", NULL},
@@ -155,6 +156,66 @@ static bool parse_quantity(const struct roce_key *key, const char *text, void *o
 	return true;
 }
 
+static bool parse_bool(const char *text, bool *out)
+{
+	static const char *const words[] = {"false", "true", "no", "yes", "off", "on", "0", "1"};
+
+	for (unsigned int i = 0; i < 8; i++) {
+		if (strcmp(text, words[i]) == 0) {
+			*out = i & 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A parameter's unit, and what its 1 is there. */
+static enum roce_unit unit_of_param(const char *name, uint64_t *out_one)
+{
+	*out_one = 1;
+	if (strcmp(name, "us") == 0) {
+		*out_one = ROCE_PS_PER_US;
+		return ROCE_UNIT_TIME_US;
+	}
+	if (strcmp(name, "Mb/s") == 0) {
+		*out_one = 1000000;
+		return ROCE_UNIT_RATE_MBPS;
+	}
+	if (strcmp(name, "%") == 0) {
+		*out_one = ROCE_FRACTION_ONE / 100;
+		return ROCE_UNIT_PERCENT;
+	}
+	return ROCE_UNIT_COUNT;
+}
+
+static bool parse_param(const struct roce_key *key, const char *text, void *out, char *reason,
+			size_t reason_size)
+{
+	uint64_t min = strtoull(key->min, NULL, 0);
+	uint64_t max = strtoull(key->max, NULL, 0);
+	uint64_t value = ROCE_AUTO;
+	uint64_t one;
+	enum roce_unit unit = unit_of_param(key->words, &one);
+	bool word;
+
+	if (strcmp(text, "preset") != 0) {
+		if (strcmp(key->words, "bool") == 0 && parse_bool(text, &word))
+			value = word;
+		else if (roce_unit_parse(unit, text, &value) || value % one || value / one < min ||
+			 value / one > max) {
+			snprintf(reason, reason_size,
+				 "found \"%.40s\", expected a whole number from %llu to %llu %s, "
+				 "or preset",
+				 text, (unsigned long long)min, (unsigned long long)max,
+				 key->words);
+			return false;
+		} else
+			value /= one;
+	}
+	memcpy(out, &value, sizeof(value));
+	return true;
+}
+
 static bool parse_signed(const struct roce_key *key, const char *text, void *out, char *reason,
 			 size_t reason_size)
 {
@@ -171,19 +232,6 @@ static bool parse_signed(const struct roce_key *key, const char *text, void *out
 	stored = (int32_t)value;
 	memcpy(out, &stored, sizeof(stored));
 	return true;
-}
-
-static bool parse_bool(const char *text, bool *out)
-{
-	static const char *const words[] = {"false", "true", "no", "yes", "off", "on", "0", "1"};
-
-	for (unsigned int i = 0; i < 8; i++) {
-		if (strcmp(text, words[i]) == 0) {
-			*out = i & 1;
-			return true;
-		}
-	}
-	return false;
 }
 
 /* One of eight, by the kind. */
@@ -247,6 +295,8 @@ bool roce_key_parse(const struct roce_key *key, const char *text, void *base, ch
 	if (is_quantity(key))
 		return parse_quantity(key, text, out, reason, reason_size);
 	switch (key->kind) {
+	case ROCE_KIND_PARAM:
+		return parse_param(key, text, out, reason, reason_size);
 	case ROCE_KIND_SIGNED:
 		return parse_signed(key, text, out, reason, reason_size);
 	case ROCE_KIND_BOOL:
@@ -341,6 +391,13 @@ void roce_key_format(const struct roce_key *key, const void *base, char *out, si
 		return;
 	}
 	switch (key->kind) {
+	case ROCE_KIND_PARAM:
+		memcpy(&value, in, sizeof(value));
+		if (value == ROCE_AUTO)
+			snprintf(out, size, "preset");
+		else
+			snprintf(out, size, "%llu", (unsigned long long)value);
+		break;
 	case ROCE_KIND_SIGNED:
 		memcpy(&number, in, sizeof(number));
 		snprintf(out, size, "%d", number);

@@ -40,6 +40,7 @@ enum {
 	ROCE_KIND_FREQUENCY = ROCE_UNIT_FREQUENCY,
 	ROCE_KIND_BYTES_AUTO, /* or "auto": ROCE_AUTO */
 	ROCE_KIND_TIME_AUTO,
+	ROCE_KIND_PARAM,  /* uint64_t in the unit that `words` names, or "preset": ROCE_AUTO */
 	ROCE_KIND_SIGNED, /* int32_t */
 	ROCE_KIND_BOOL,
 	ROCE_KIND_WORD,	   /* uint32_t, index into `words` */

@@ -41,6 +41,9 @@ static void describe_type(json_t *o, const struct roce_key *key)
 	case ROCE_KIND_TEXT:
 		json_object_set_new(o, "type", json_string("string"));
 		break;
+	case ROCE_KIND_PARAM:
+		json_object_set_new(o, "type", json_pack("[sss]", "integer", "string", "boolean"));
+		break;
 	case ROCE_KIND_COUNT:
 	case ROCE_KIND_SIGNED:
 		json_object_set_new(o, "type", json_string("integer"));
@@ -64,7 +67,10 @@ static json_t *describe_key(const struct roce_key *key)
 	char text[512];
 	json_t *o = json_object();
 
-	if (key->min || key->max)
+	if (key->kind == ROCE_KIND_PARAM)
+		snprintf(range, sizeof(range), "%llu to %llu %s", strtoull(key->min, NULL, 0),
+			 strtoull(key->max, NULL, 0), key->words);
+	else if (key->min || key->max)
 		snprintf(range, sizeof(range), "%s, %s to %s", roce_key_kind_str(key),
 			 key->min ? key->min : "0", key->max ? key->max : "any");
 	else

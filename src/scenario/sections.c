@@ -22,8 +22,24 @@ static const struct roce_key link_keys[] = {ROCE_LINK_KEYS(ROW)};
 #define ROW(...) ROCE_KEY_ROW(struct roce_switch_conf, __VA_ARGS__)
 static const struct roce_key switch_keys[] = {ROCE_SWITCH_KEYS(ROW)};
 #undef ROW
-#define ROW(...) ROCE_KEY_ROW(struct roce_host_conf, __VA_ARGS__)
-static const struct roce_key host_keys[] = {ROCE_HOST_KEYS(ROW)};
+#define ROW(...)   ROCE_KEY_ROW(struct roce_host_conf, __VA_ARGS__)
+#define TEXT_OF(x) #x
+#define PARAM(name_, unit_, min_, max_, connectx, paper, hpcc, text_)                            \
+	{                                                                                        \
+		.path = "dcqcn." #name_,                                                         \
+		.kind = ROCE_KIND_PARAM,                                                         \
+		.offset = offsetof(struct roce_host_conf, dcqcn[ROCE_DCQCN_##name_]),            \
+		.line_offset = offsetof(struct roce_host_conf, where.dcqcn[ROCE_DCQCN_##name_]), \
+		.def = "preset",                                                                 \
+		.min = TEXT_OF(min_),                                                            \
+		.max = TEXT_OF(max_),                                                            \
+		.words = unit_,                                                                  \
+		.text = text_,                                                                   \
+		.source = "preset connectx " TEXT_OF(connectx) ", paper " TEXT_OF(               \
+			paper) ", hpcc-ns3 " TEXT_OF(hpcc),                                      \
+	},
+static const struct roce_key host_keys[] = {ROCE_HOST_KEYS(ROW) ROCE_DCQCN_PARAMS(PARAM)};
+#undef PARAM
 #undef ROW
 #define ROW(...) ROCE_KEY_ROW(struct roce_workload_conf, __VA_ARGS__)
 static const struct roce_key workload_keys[] = {ROCE_WORKLOAD_KEYS(ROW)};

@@ -39,7 +39,7 @@ MAY_INCLUDE = {
     "fabric": ["base", "wire", "mem", "wq", "cc", "transport", "verbs", "sim"],
     "sim": ["base", "wire", "transport/transport.h"],
     "record": ["base", "wire", "fabric", "report"],
-    "scenario": ["base", "fabric"],
+    "scenario": ["base", "fabric", "cc/dcqcn.h", "cc/cc.h"],
     "control": ["base"],
     "engine": ["base", "wire", "mem", "wq", "transport", "verbs", "pktio", "control"],
     "daemon": ["base", "wire", "cm", "control"],
