@@ -11,6 +11,10 @@
 
 enum { VERSION = 3, DEPTH_WANTED = 64, DEPTH_NEEDED = 32, RD_ATOMIC_WANTED = 16 };
 
+/* In Soft-RoCE's library (rdma-core 44) lists of several elements given to ibv_wr_set_sge_list()
+ * are sent wrong, and ibv_wc_read_qp_num() may give 0; its kernel (6.1) refuses ibv_rereg_mr(). */
+#define FEATURES_NOT_RXE (1u << VC_FEATURE_WR | 1u << VC_FEATURE_CQ_EX | 1u << VC_FEATURE_REREG)
+
 enum word {
 	WORD_VERSION,
 	WORD_SIDE,
@@ -195,6 +199,7 @@ enum vc_verdict vc_agree(struct vc_options *options, const struct vc_device *dev
 	const uint64_t *words[VC_SIDES];
 	enum vc_verdict verdict;
 	uint64_t gid[2];
+	bool is_rxe;
 
 	describe_wishes(options, side, mine);
 	describe_device(device, mine);
@@ -243,6 +248,9 @@ enum vc_verdict vc_agree(struct vc_options *options, const struct vc_device *dev
 		.quirks[0] = (uint32_t)(words[0][WORD_OWN_QUIRKS] | words[1][WORD_PEER_QUIRKS]),
 		.quirks[1] = (uint32_t)(words[1][WORD_OWN_QUIRKS] | words[0][WORD_PEER_QUIRKS]),
 	};
+	is_rxe = (out_limits->quirks[0] | out_limits->quirks[1]) & VC_QUIRK_RXE;
+	if (is_rxe)
+		out_limits->features &= ~FEATURES_NOT_RXE;
 	/* Soft-RoCE's library has the call in front of a kernel that has not. */
 	out_limits->atomic_write =
 		least[WORD_ATOMIC_WRITE] &&

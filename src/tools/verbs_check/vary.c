@@ -129,7 +129,9 @@ enum vc_verdict vc_vary_step(struct vc_run *run)
 			return resize_srq(run);
 		break;
 	default:
-		if (vc_program_has(program, VC_FEATURE_DRAIN))
+		/* Soft-RoCE does not go on by itself when it is moved back to RTS. */
+		if (vc_program_has(program, VC_FEATURE_DRAIN) &&
+		    !(program->limits->quirks[run->side] & VC_QUIRK_RXE))
 			return start_drain(run);
 		break;
 	}
