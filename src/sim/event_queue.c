@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A four-ary heap with the keys beside the pointers, so that sifting touches no event but the one
- * that moves (to tell it its new place).
+ * The wheel covers ROCE_EVENT_BUCKETS buckets of 256 ps from now on; a bucket is a ring in order of
+ * time, and mostly has one event or none. What is later goes into a four-ary heap with the keys
+ * beside the pointers, and stays there: the next event is the earlier of the two firsts. At one
+ * time that of the heap was scheduled before, since then the time was still beyond the wheel.
+ *
+ * The width was measured (bench/SIM.md): wider buckets make longer rings, narrower ones a shorter
+ * wheel.
  */
 #include "sim/event_queue.h"
 
@@ -9,7 +14,13 @@
 
 #include <stdlib.h>
 
-#define CHILDREN 4u
+#define CHILDREN      4u
+#define BUCKET_SHIFT  8u /* of picoseconds */
+#define BUCKET_MASK   (ROCE_EVENT_BUCKETS - 1)
+#define WORD_BITS     64u
+#define WORDS	      (ROCE_EVENT_BUCKETS / WORD_BITS)
+#define SUMMARY_WORDS (WORDS / WORD_BITS)
+#define NOT_IN_HEAP   UINT32_MAX
 
 void roce_event_queue_init(struct roce_event_queue *q)
 {
@@ -19,14 +30,99 @@ void roce_event_queue_init(struct roce_event_queue *q)
 void roce_event_queue_fini(struct roce_event_queue *q)
 {
 	free(q->heap);
+	free(q->wheel);
 	*q = (struct roce_event_queue){0};
 }
 
 void roce_event_init(struct roce_event *ev, void (*fire)(struct roce_event *ev))
 {
-	ev->heap_index = ROCE_EVENT_IDLE;
+	ev->at_ps = ROCE_PS_NEVER;
+	ev->heap_index = NOT_IN_HEAP;
 	ev->fire = fire;
 }
+
+/* ---- wheel ---- */
+
+static void wheel_add(struct roce_event_queue *q, struct roce_event *ev)
+{
+	uint32_t index = (uint32_t)(ev->at_ps >> BUCKET_SHIFT) & BUCKET_MASK;
+	struct roce_event_wheel *wheel = q->wheel;
+	struct roce_event *first = wheel->buckets[index];
+	struct roce_event *behind;
+
+	q->near_count++;
+	if (!first) {
+		ev->next = ev->prev = ev;
+		wheel->buckets[index] = ev;
+		wheel->words[index / WORD_BITS] |= UINT64_C(1) << (index % WORD_BITS);
+		wheel->summary[index / WORD_BITS / WORD_BITS] |= UINT64_C(1)
+								 << (index / WORD_BITS % WORD_BITS);
+		return;
+	}
+	behind = first->prev;
+	while (behind->at_ps > ev->at_ps && behind != first)
+		behind = behind->prev;
+	if (behind == first && first->at_ps > ev->at_ps) {
+		wheel->buckets[index] = ev;
+		behind = first->prev;
+	}
+	ev->prev = behind;
+	ev->next = behind->next;
+	behind->next->prev = ev;
+	behind->next = ev;
+}
+
+static void wheel_remove(struct roce_event_queue *q, struct roce_event *ev)
+{
+	uint32_t index = (uint32_t)(ev->at_ps >> BUCKET_SHIFT) & BUCKET_MASK;
+	struct roce_event_wheel *wheel = q->wheel;
+	uint32_t word = index / WORD_BITS;
+
+	q->near_count--;
+	if (ev->next != ev) {
+		ev->next->prev = ev->prev;
+		ev->prev->next = ev->next;
+		if (wheel->buckets[index] == ev)
+			wheel->buckets[index] = ev->next;
+		return;
+	}
+	wheel->buckets[index] = NULL;
+	wheel->words[word] &= ~(UINT64_C(1) << (index % WORD_BITS));
+	if (!wheel->words[word])
+		wheel->summary[word / WORD_BITS] &= ~(UINT64_C(1) << (word % WORD_BITS));
+}
+
+/* The first word that is not 0, from `word` on and around; there is one. */
+static uint32_t find_word(const struct roce_event_wheel *wheel, uint32_t word)
+{
+	uint32_t at = word / WORD_BITS;
+	uint64_t bits = wheel->summary[at] & (UINT64_MAX << (word % WORD_BITS));
+
+	while (!bits) {
+		at = (at + 1) % SUMMARY_WORDS;
+		bits = wheel->summary[at];
+	}
+	return at * WORD_BITS + (uint32_t)__builtin_ctzll(bits);
+}
+
+static struct roce_event *wheel_first(const struct roce_event_queue *q)
+{
+	uint32_t index = (uint32_t)(q->now_ps >> BUCKET_SHIFT) & BUCKET_MASK;
+	const struct roce_event_wheel *wheel = q->wheel;
+	uint32_t word = index / WORD_BITS;
+	uint64_t bits;
+
+	if (!q->near_count)
+		return NULL;
+	bits = wheel->words[word] & (UINT64_MAX << (index % WORD_BITS));
+	if (!bits) {
+		word = find_word(wheel, (word + 1) % WORDS);
+		bits = wheel->words[word];
+	}
+	return wheel->buckets[word * WORD_BITS + (uint32_t)__builtin_ctzll(bits)];
+}
+
+/* ---- heap ---- */
 
 static bool is_before(const struct roce_event_slot *a, const struct roce_event_slot *b)
 {
@@ -81,11 +177,19 @@ static void grow(struct roce_event_queue *q)
 	q->capacity = capacity;
 }
 
-static void remove_at(struct roce_event_queue *q, uint32_t index)
+static void heap_add(struct roce_event_queue *q, struct roce_event *ev)
 {
+	if (q->count == q->capacity)
+		grow(q);
+	sift_up(q, q->count++, (struct roce_event_slot){ev->at_ps, q->next_order++, ev});
+}
+
+static void heap_remove(struct roce_event_queue *q, struct roce_event *ev)
+{
+	uint32_t index = ev->heap_index;
 	struct roce_event_slot last = q->heap[--q->count];
 
-	q->heap[index].ev->heap_index = ROCE_EVENT_IDLE;
+	ev->heap_index = NOT_IN_HEAP;
 	if (index == q->count)
 		return;
 	if (index > 0 && is_before(&last, &q->heap[(index - 1) / CHILDREN]))
@@ -94,46 +198,96 @@ static void remove_at(struct roce_event_queue *q, uint32_t index)
 		sift_down(q, index, last);
 }
 
+/* ---- both ---- */
+
+static void take_out(struct roce_event_queue *q, struct roce_event *ev)
+{
+	if (ev->heap_index == NOT_IN_HEAP)
+		wheel_remove(q, ev);
+	else
+		heap_remove(q, ev);
+	ev->at_ps = ROCE_PS_NEVER;
+}
+
 void roce_event_schedule(struct roce_event_queue *q, struct roce_event *ev, uint64_t at_ps)
 {
+	if (at_ps < q->now_ps)
+		at_ps = q->now_ps;
 	if (roce_event_is_queued(ev)) {
-		if (q->heap[ev->heap_index].at_ps == at_ps)
+		if (ev->at_ps == at_ps)
 			return;
-		remove_at(q, ev->heap_index);
+		take_out(q, ev);
 	}
 	if (at_ps == ROCE_PS_NEVER)
 		return;
-	if (at_ps < q->now_ps)
-		at_ps = q->now_ps;
-	if (q->count == q->capacity)
-		grow(q);
-	sift_up(q, q->count++, (struct roce_event_slot){at_ps, q->next_order++, ev});
+	ev->at_ps = at_ps;
+	if ((at_ps >> BUCKET_SHIFT) - (q->now_ps >> BUCKET_SHIFT) >= ROCE_EVENT_BUCKETS) {
+		heap_add(q, ev);
+		return;
+	}
+	if (__builtin_expect(!q->wheel, 0)) {
+		q->wheel = calloc(1, sizeof(*q->wheel));
+		ROCE_ASSERT(q->wheel);
+	}
+	wheel_add(q, ev);
 }
 
 void roce_event_cancel(struct roce_event_queue *q, struct roce_event *ev)
 {
 	if (roce_event_is_queued(ev))
-		remove_at(q, ev->heap_index);
+		take_out(q, ev);
+}
+
+static struct roce_event *first_of(const struct roce_event_queue *q)
+{
+	struct roce_event *near = wheel_first(q);
+
+	if (q->count && (!near || q->heap[0].at_ps <= near->at_ps))
+		return q->heap[0].ev;
+	return near;
+}
+
+static void fire(struct roce_event_queue *q, struct roce_event *ev)
+{
+	q->now_ps = ev->at_ps;
+	take_out(q, ev);
+	q->fired_count++;
+	ev->fire(ev);
+}
+
+uint64_t roce_event_queue_next_ps(const struct roce_event_queue *q)
+{
+	const struct roce_event *ev = first_of(q);
+
+	return ev ? ev->at_ps : ROCE_PS_NEVER;
 }
 
 bool roce_event_queue_step(struct roce_event_queue *q)
 {
-	struct roce_event_slot slot;
+	struct roce_event *ev = first_of(q);
 
-	if (!q->count)
+	if (!ev)
 		return false;
-	slot = q->heap[0];
-	remove_at(q, 0);
-	q->now_ps = slot.at_ps;
-	q->fired_count++;
-	slot.ev->fire(slot.ev);
+	fire(q, ev);
 	return true;
 }
 
 void roce_event_queue_run(struct roce_event_queue *q, uint64_t until_ps)
 {
-	while (q->count && q->heap[0].at_ps <= until_ps)
-		roce_event_queue_step(q);
+	static const bool never;
+
+	roce_event_queue_run_until(q, until_ps, &never);
+}
+
+void roce_event_queue_run_until(struct roce_event_queue *q, uint64_t until_ps, const bool *stop)
+{
+	struct roce_event *ev;
+
+	while ((ev = first_of(q)) && ev->at_ps <= until_ps) {
+		fire(q, ev);
+		if (*stop)
+			return;
+	}
 	if (q->now_ps < until_ps)
 		q->now_ps = until_ps;
 }

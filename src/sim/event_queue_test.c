@@ -59,7 +59,10 @@ static void queue__same_as_sorted_model(void **state)
 	}
 	for (int round = 0; round < 20000; round++) {
 		struct probe *p = &probes[roce_prng_below(&prng, EVENT_COUNT)];
-		uint64_t at_ps = queue.now_ps + roce_prng_below(&prng, 50);
+		/* mostly ties and neighbours; some at the end of the wheel, and far behind it */
+		static const uint64_t spans[] = {50, 50, 5000, 2200000, 100000000};
+		uint64_t at_ps =
+			queue.now_ps + roce_prng_below(&prng, spans[roce_prng_below(&prng, 5)]);
 
 		switch (roce_prng_below(&prng, 5)) {
 		case 0:
@@ -87,6 +90,52 @@ static void queue__same_as_sorted_model(void **state)
 			break;
 		}
 	}
+	roce_event_queue_fini(&queue);
+}
+
+/* An event that was far when it was scheduled is before one that was near, at the same time. */
+static void queue__far_comes_before_near_at_one_time(void **state)
+{
+	const uint64_t at_ps = 3000000;
+
+	(void)state;
+	roce_event_queue_init(&queue);
+	roce_event_init(&probes[0].ev, on_fire);
+	roce_event_init(&probes[1].ev, on_fire);
+	roce_event_schedule(&queue, &probes[0].ev, at_ps);
+	roce_event_queue_run(&queue, at_ps - 1000);
+	roce_event_schedule(&queue, &probes[1].ev, at_ps);
+	assert_true(roce_event_queue_step(&queue));
+	assert_ptr_equal(last_fired, &probes[0]);
+	assert_true(roce_event_queue_step(&queue));
+	assert_ptr_equal(last_fired, &probes[1]);
+	roce_event_queue_fini(&queue);
+}
+
+static bool is_stopped;
+
+static void on_fire_stop(struct roce_event *ev)
+{
+	on_fire(ev);
+	is_stopped = true;
+}
+
+static void run_until__stands_where_it_was_stopped(void **state)
+{
+	(void)state;
+	roce_event_queue_init(&queue);
+	roce_event_init(&probes[0].ev, on_fire_stop);
+	roce_event_init(&probes[1].ev, on_fire);
+	roce_event_schedule(&queue, &probes[0].ev, 100);
+	roce_event_schedule(&queue, &probes[1].ev, 200);
+	is_stopped = false;
+	roce_event_queue_run_until(&queue, 1000, &is_stopped);
+	assert_int_equal(queue.now_ps, 100);
+	assert_ptr_equal(last_fired, &probes[0]);
+	is_stopped = false;
+	roce_event_queue_run_until(&queue, 1000, &is_stopped);
+	assert_int_equal(queue.now_ps, 1000);
+	assert_int_equal(queue.fired_count, 2);
 	roce_event_queue_fini(&queue);
 }
 
@@ -135,6 +184,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(queue__same_as_sorted_model),
+		cmocka_unit_test(queue__far_comes_before_near_at_one_time),
+		cmocka_unit_test(run_until__stands_where_it_was_stopped),
 		cmocka_unit_test(schedule__past_is_now_and_never_is_cancel),
 		cmocka_unit_test(run__fires_up_to_and_at_its_end),
 		cmocka_unit_test(ps_from_ns__never_stays_never),

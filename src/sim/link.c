@@ -39,15 +39,15 @@ static struct roce_link_pkt *get_pkt(struct roce_link *link)
 		ROCE_ASSERT(pkt);
 		roce_event_init(&pkt->arrival, on_arrival);
 	}
-	link->flying_count++;
+	roce_list_add_tail(&link->flying, &pkt->link);
 	return pkt;
 }
 
 static void put_pkt(struct roce_link *link, struct roce_link_pkt *pkt)
 {
+	roce_list_remove(&pkt->link);
 	pkt->next_free = link->free_pkts;
 	link->free_pkts = pkt;
-	link->flying_count--;
 }
 
 static void copy_pkt(struct roce_link_pkt *to, const struct roce_link_pkt *from)
@@ -315,6 +315,7 @@ void roce_link_init(struct roce_link *link, struct roce_event_queue *queue,
 	struct roce_prng root = {cfg->seed};
 
 	*link = (struct roce_link){.queue = queue, .cfg = *cfg};
+	roce_list_init(&link->flying);
 	if (hooks)
 		link->hooks = *hooks;
 	if (link->cfg.pull_max == 0 || link->cfg.pull_max > ROCE_LINK_PULL_MAX)
@@ -336,28 +337,14 @@ void roce_link_init(struct roce_link *link, struct roce_event_queue *queue,
 	}
 }
 
-/* A packet on its way is known by its event only: the queue is searched. */
 static void drop_flying(struct roce_link *link)
 {
-	struct roce_event_queue *q = link->queue;
-	uint32_t i = 0;
+	while (!roce_list_is_empty(&link->flying)) {
+		struct roce_link_pkt *pkt =
+			roce_container_of(link->flying.next, struct roce_link_pkt, link);
 
-	while (link->flying_count && i < q->count) {
-		struct roce_event *ev = q->heap[i].ev;
-		struct roce_link_pkt *pkt;
-
-		if (ev->fire != on_arrival) {
-			i++;
-			continue;
-		}
-		pkt = roce_container_of(ev, struct roce_link_pkt, arrival);
-		if (pkt->to->link != link) {
-			i++;
-			continue;
-		}
-		roce_event_cancel(q, ev);
+		roce_event_cancel(link->queue, &pkt->arrival);
 		put_pkt(link, pkt);
-		i = 0;
 	}
 }
 

@@ -77,6 +77,7 @@ struct roce_link_end;
 /* A packet on its way. */
 struct roce_link_pkt {
 	struct roce_event arrival;
+	struct roce_list link; /* link->flying */
 	struct roce_link_pkt *next_free;
 	struct roce_link_end *to;
 	uint64_t id; /* running number in its direction; a duplicate keeps it */
@@ -126,8 +127,8 @@ struct roce_link {
 	struct roce_link_hooks hooks;
 	struct roce_link_end ends[2];
 	struct roce_link_pkt *free_pkts;
-	uint32_t flying_count; /* packets on their way */
-	bool is_down;	       /* everything is lost; set and cleared by the owner */
+	struct roce_list flying; /* packets on their way */
+	bool is_down;		 /* everything is lost; set and cleared by the owner */
 };
 
 void roce_link_init(struct roce_link *link, struct roce_event_queue *queue,
