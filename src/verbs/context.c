@@ -24,16 +24,13 @@ static void watch_forks(void)
 	(void)pthread_atfork(NULL, NULL, on_fork_child);
 }
 
-int roce_context_init(struct roce_context *ctx, struct roce_device *dev, void *owner)
+static void enter(struct roce_context *ctx, struct roce_device *dev, void *owner)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	int err;
 
 	pthread_once(&once, watch_forks);
-	*ctx = (struct roce_context){.dev = dev, .fork_generation = fork_generation};
-	err = roce_events_init(&ctx->async);
-	if (err)
-		return err;
+	ctx->dev = dev;
+	ctx->fork_generation = fork_generation;
 	for (uint32_t i = 0; i < ROCE_PORT_EVENT_COUNT; i++)
 		roce_event_source_init(&ctx->port_events[i], ROCE_EVENT_OF_PORT, owner);
 	roce_list_init(&ctx->qps);
@@ -45,7 +42,25 @@ int roce_context_init(struct roce_context *ctx, struct roce_device *dev, void *o
 	roce_list_add_tail(&dev->contexts, &ctx->link);
 	dev->context_count++;
 	pthread_mutex_unlock(&dev->lock);
+}
+
+int roce_context_init(struct roce_context *ctx, struct roce_device *dev, void *owner)
+{
+	int err;
+
+	*ctx = (struct roce_context){0};
+	err = roce_events_init(&ctx->async);
+	if (err)
+		return err;
+	enter(ctx, dev, owner);
 	return 0;
+}
+
+void roce_context_init_mute(struct roce_context *ctx, struct roce_device *dev, void *owner)
+{
+	*ctx = (struct roce_context){0};
+	roce_events_init_mute(&ctx->async);
+	enter(ctx, dev, owner);
 }
 
 void roce_context_fini(struct roce_context *ctx)

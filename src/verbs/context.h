@@ -44,6 +44,9 @@ struct roce_context {
 /* `owner` is what async events of the port name. 0 or -errno. */
 int roce_context_init(struct roce_context *ctx, struct roce_device *dev, void *owner);
 
+/* The same, but its events have no descriptor (events.h), so that it cannot fail. */
+void roce_context_init_mute(struct roce_context *ctx, struct roce_device *dev, void *owner);
+
 /* Queue pairs and regions that are still there leave the transport; their storage stays with the
  * program, which may still hold pointers to it. */
 void roce_context_fini(struct roce_context *ctx);

@@ -18,7 +18,7 @@ static void put_token(struct roce_events *q)
 {
 	uint64_t one = 1;
 
-	if (q->is_token_out)
+	if (q->is_token_out || q->fd < 0)
 		return;
 	/* The count is 0 here, so this neither blocks nor fails. */
 	if (write(q->fd, &one, sizeof(one)) == (ssize_t)sizeof(one))
@@ -36,21 +36,30 @@ static void take_token_back(struct roce_events *q)
 		q->is_token_out = false;
 }
 
-int roce_events_init(struct roce_events *q)
+void roce_events_init_mute(struct roce_events *q)
 {
-	q->fd = eventfd(0, EFD_CLOEXEC);
-	if (q->fd < 0)
-		return -errno;
+	q->fd = -1;
 	pthread_mutex_init(&q->lock, NULL);
 	pthread_cond_init(&q->acked, NULL);
 	roce_list_init(&q->ready);
 	q->is_token_out = false;
+}
+
+int roce_events_init(struct roce_events *q)
+{
+	int fd = eventfd(0, EFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	roce_events_init_mute(q);
+	q->fd = fd;
 	return 0;
 }
 
 void roce_events_fini(struct roce_events *q)
 {
-	close(q->fd);
+	if (q->fd >= 0)
+		close(q->fd);
 	q->fd = -1;
 	pthread_cond_destroy(&q->acked);
 	pthread_mutex_destroy(&q->lock);

@@ -48,6 +48,9 @@ struct roce_events {
 
 /* 0 or -errno. */
 int roce_events_init(struct roce_events *q);
+/* The same without a descriptor: events are kept and coalesce, and nobody can wait for them. For
+ * devices that nobody waits on, of which a simulation has thousands. */
+void roce_events_init_mute(struct roce_events *q);
 void roce_events_fini(struct roce_events *q);
 
 void roce_event_source_init(struct roce_event_source *src, enum roce_event_owner kind, void *owner);

@@ -76,6 +76,27 @@ static void get__order_counts_and_types(void **state)
 	roce_events_fini(&q);
 }
 
+/* Posting and retiring work, and no descriptor is there to be read or leaked. */
+static void mute__posts_without_a_descriptor(void **state)
+{
+	struct roce_events q;
+	struct roce_event_source a;
+	struct roce_event_source *src;
+	uint32_t type;
+
+	(void)state;
+	roce_events_init_mute(&q);
+	assert_int_equal(q.fd, -1);
+	roce_event_source_init(&a, ROCE_EVENT_OF_QP, &q);
+	roce_events_post(&q, &a, 3);
+	roce_events_post(&q, &a, 3);
+	assert_false(roce_list_is_empty(&q.ready));
+	assert_int_equal(roce_events_get(&q, &src, &type), -EBADF);
+	roce_event_source_retire(&q, &a);
+	assert_true(roce_list_is_empty(&q.ready));
+	roce_events_fini(&q);
+}
+
 static void retire__what_waits_is_forgotten(void **state)
 {
 	struct roce_events q;
@@ -213,6 +234,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(get__order_counts_and_types),
+		cmocka_unit_test(mute__posts_without_a_descriptor),
 		cmocka_unit_test(retire__what_waits_is_forgotten),
 		cmocka_unit_test(retire__waits_for_the_ack),
 		cmocka_unit_test(get__blocks_until_posted),

@@ -58,6 +58,23 @@ static void poll__in_order_across_the_wrap(void **state)
 	assert_false(cq.is_overrun);
 }
 
+static void rewind__only_an_empty_queue_begins_anew(void **state)
+{
+	(void)state;
+	start();
+	assert_true(push(1, NULL, ROCE_WC_SUCCESS, false));
+	assert_true(push(2, NULL, ROCE_WC_SUCCESS, false));
+	assert_int_equal(poll_one(), 1);
+	roce_cq_rewind(&cq);
+	assert_int_equal(cq.head, 1);
+	assert_int_equal(poll_one(), 2);
+	roce_cq_rewind(&cq);
+	assert_int_equal(cq.head, 0);
+	assert_true(roce_cq_is_empty(&cq));
+	assert_true(push(3, NULL, ROCE_WC_SUCCESS, false));
+	assert_int_equal(poll_one(), 3);
+}
+
 static void poll__takes_no_more_than_asked(void **state)
 {
 	struct roce_cqe cqes[DEPTH];
@@ -241,6 +258,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(poll__in_order_across_the_wrap),
+		cmocka_unit_test(rewind__only_an_empty_queue_begins_anew),
 		cmocka_unit_test(poll__takes_no_more_than_asked),
 		cmocka_unit_test(poll__reclaims_send_slots),
 		cmocka_unit_test(push__overrun_is_for_good),

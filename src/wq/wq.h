@@ -288,4 +288,11 @@ static inline bool roce_cq_is_empty(const struct roce_cq *cq)
 	return cq->head == cq->tail;
 }
 
+/* An empty queue begins at its first entry again, which is still in the cache. */
+static inline void roce_cq_rewind(struct roce_cq *cq)
+{
+	if (roce_cq_is_empty(cq))
+		cq->head = cq->tail = 0;
+}
+
 #endif
