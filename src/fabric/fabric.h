@@ -104,17 +104,19 @@ enum roce_fabric_routing {
 
 const char *roce_fabric_routing_str(enum roce_fabric_routing routing);
 
-/* Computes routes from every switch to every host; links that are down are left out. To be called
- * again after links changed, if routing is to notice. -EINVAL with FAULT_UNREACHABLE when two hosts
- * have no way; what has one is routed all the same. */
+/* How routes from every switch to every host are computed: by prepare(), or at once behind it;
+ * links that are down are left out. To be called again after links changed, if routing is to
+ * notice. -EINVAL with FAULT_UNREACHABLE when two hosts have no way; what has one is routed all the
+ * same. */
 int roce_fabric_route(struct roce_fabric *f, enum roce_fabric_routing routing);
 /* From now on frames for `dst` leave `node` by one of these ports, whatever is computed. Count 0:
  * back to what is computed. */
 int roce_fabric_route_static(struct roce_fabric *f, uint32_t node, uint32_t dst,
 			     const uint32_t *ports, uint32_t count);
 
-/* Checks and sizes all buffers, makes the hosts' devices; the network is closed then. Routes are
- * computed (shortest) if nobody did. */
+/* Checks and sizes all buffers, computes routes (shortest, if nobody said otherwise), makes the
+ * hosts' devices; the network is closed then. A fabric that was refused is good for fault() and
+ * destroy() alone. */
 int roce_fabric_prepare(struct roce_fabric *f);
 
 /* ---- flows ---- */
@@ -129,7 +131,8 @@ void roce_fabric_flow_result(const struct roce_fabric *f, uint32_t flow,
 /* Of message latencies (or of answers), all flows with this tag: q in 0..1; 0 when there are none.
  */
 uint64_t roce_fabric_latency_quantile(const struct roce_fabric *f, uint64_t tag, double q);
-/* The same flow alone on its shortest path, without any queue: what slowdown is measured by. */
+/* From start to the last byte, alone on its path and without any queue: what slowdown is measured
+ * by. The path is the one that the flow's first queue pair takes. */
 uint64_t roce_fabric_flow_ideal_ps(const struct roce_fabric *f, uint32_t flow);
 
 /* ---- running ---- */
@@ -198,7 +201,7 @@ struct roce_fabric_port_view {
 	uint64_t port_counters[ROCE_FABRIC_PORT_COUNTER_COUNT];
 };
 
-int roce_fabric_port_view(const struct roce_fabric *f, uint32_t node, uint32_t port,
+int roce_fabric_port_view(struct roce_fabric *f, uint32_t node, uint32_t port,
 			  struct roce_fabric_port_view *out);
 /* Bytes in the shared pool of a switch, now and at most. */
 void roce_fabric_shared_bytes(const struct roce_fabric *f, uint32_t node, uint64_t *out_now,

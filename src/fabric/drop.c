@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What becomes of frames that go no further: each is counted where it happened, for its reason,
+ * told to the observer and freed. A reason is a counter of the port, of the priority, or both.
+ */
+#include "fabric/state.h"
+
+static void count(struct roce_fabric_port *at, uint8_t prio, enum roce_fabric_drop why)
+{
+	uint64_t *of_prio = at->prio_counters[prio];
+	uint64_t *of_port = at->port_counters;
+
+	switch (why) {
+	case ROCE_FABRIC_DROP_BUFFER:
+	case ROCE_FABRIC_DROP_HEADROOM:
+		of_prio[ROCE_FABRIC_RX_DISCARDS]++;
+		break;
+	case ROCE_FABRIC_DROP_EGRESS:
+		of_prio[ROCE_FABRIC_TX_DISCARDS]++;
+		break;
+	case ROCE_FABRIC_DROP_WRED:
+		of_prio[ROCE_FABRIC_TX_WRED_DISCARDS]++;
+		break;
+	case ROCE_FABRIC_DROP_STORM:
+		of_prio[ROCE_FABRIC_TX_STORM_DISCARDS]++;
+		break;
+	case ROCE_FABRIC_DROP_ACL:
+		of_port[ROCE_FABRIC_PORT_RX_ACL_DISCARDS]++;
+		break;
+	case ROCE_FABRIC_DROP_TTL:
+		of_port[ROCE_FABRIC_PORT_RX_TTL_DISCARDS]++;
+		break;
+	case ROCE_FABRIC_DROP_NO_ROUTE:
+	case ROCE_FABRIC_DROP_STRAY:
+		of_port[ROCE_FABRIC_PORT_RX_NO_ROUTE]++;
+		break;
+	case ROCE_FABRIC_DROP_MTU:
+		of_port[ROCE_FABRIC_PORT_RX_OVERSIZE]++;
+		break;
+	case ROCE_FABRIC_DROP_LINK_DOWN:
+		of_port[ROCE_FABRIC_PORT_TX_LINK_DOWN_DISCARDS]++;
+		break;
+	case ROCE_FABRIC_DROP_LINK_LOSS:
+		of_port[ROCE_FABRIC_PORT_RX_LINK_DISCARDS]++;
+		break;
+	case ROCE_FABRIC_DROP_BIT_ERROR:
+		of_port[ROCE_FABRIC_PORT_RX_CRC_ERRORS]++;
+		break;
+	case ROCE_FABRIC_DROP_COUNT:
+		break;
+	}
+}
+
+struct roce_fabric_frame_view roce_fabric_view_frame(const struct roce_fabric *f,
+						     const struct roce_fabric_frame *frame)
+{
+	return (struct roce_fabric_frame_view){
+		.hdr = &frame->rx.hdr,
+		.payload_bytes = frame->payload_bytes,
+		.wire_bytes = frame->bytes,
+		.src = f->host_nodes[frame->src],
+		.dst = f->host_nodes[frame->dst],
+		.udp_sport = frame->udp_sport,
+		.traffic_class = frame->traffic_class,
+		.ttl = frame->ttl,
+		.prio = frame->prio,
+	};
+}
+
+void roce_fabric_drop(struct roce_fabric_port *at, struct roce_fabric_frame *frame,
+		      enum roce_fabric_drop why)
+{
+	struct roce_fabric *f = at->f;
+
+	count(at, frame->prio, why);
+	f->totals.drops[why]++;
+	if (roce_fabric_is_observed(f) && f->observer->frame_dropped) {
+		struct roce_fabric_frame_view view = roce_fabric_view_frame(f, frame);
+
+		f->observer->frame_dropped(f->observer_ctx, f->queue.now_ps, at->node->index,
+					   at->index, &view, why);
+	}
+	roce_fabric_frame_put(&f->frames, frame);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A frame in the fabric. What ports and switches look at is in the first cache line; the
+ * packet behind it is touched at hosts alone. Frames come from a free list and are in one place at
+ * a time: a flight (struct roce_fabric_port.flying) or an egress queue, by `next`.
+ */
+#ifndef ROCE_FABRIC_FRAME_H
+#define ROCE_FABRIC_FRAME_H
+
+#include "fabric/observer.h"
+#include "wire/packet.h"
+
+#define ROCE_FABRIC_FRAME_V6	    0x01u /* IPv6 */
+#define ROCE_FABRIC_FRAME_CNP	    0x02u
+#define ROCE_FABRIC_FRAME_BACK	    0x04u /* from the flow's destination to its source */
+
+#define ROCE_FABRIC_IP_EXTRA_BYTES  18u /* of a frame that are not IP: Ethernet header and FCS */
+#define ROCE_FABRIC_FRAME_BYTES_MIN 64u
+
+#define ROCE_FABRIC_ECN_MASK	    3u
+#define ROCE_FABRIC_ECN_CE	    3u
+
+struct roce_fabric_frame {
+	_Alignas(64) struct roce_fabric_frame *next;
+	uint64_t at_ps; /* flying: when it is there; queued: when it may leave */
+	uint32_t bytes; /* on the wire, without preamble and gap */
+	uint32_t payload_bytes;
+	uint32_t src; /* hosts, numbered among hosts */
+	uint32_t dst;
+	uint32_t hash; /* of its flow */
+	uint32_t in_port;
+	uint16_t udp_sport;
+	uint8_t prio; /* at the node where it is */
+	uint8_t pcp;
+	uint8_t traffic_class;
+	uint8_t ttl;
+	uint8_t flags;
+	uint64_t order; /* running number of the sending host */
+
+	_Alignas(64) struct roce_rx_pkt rx; /* as the transport of the destination gets it */
+};
+
+_Static_assert(offsetof(struct roce_fabric_frame, rx) == 64, "the hot part is one cache line");
+
+struct roce_fabric_frame_pool {
+	struct roce_fabric_frame *free;
+	struct roce_fabric_chunk *chunks;
+	uint32_t in_use;
+};
+
+void roce_fabric_frame_pool_fini(struct roce_fabric_frame_pool *pool);
+/* More frames when the list is empty; the process ends without memory, as it has no result then. */
+void roce_fabric_frame_pool_grow(struct roce_fabric_frame_pool *pool);
+
+static inline struct roce_fabric_frame *roce_fabric_frame_get(struct roce_fabric_frame_pool *pool)
+{
+	struct roce_fabric_frame *frame;
+
+	if (!pool->free)
+		roce_fabric_frame_pool_grow(pool);
+	frame = pool->free;
+	pool->free = frame->next;
+	pool->in_use++;
+	return frame;
+}
+
+static inline void roce_fabric_frame_put(struct roce_fabric_frame_pool *pool,
+					 struct roce_fabric_frame *frame)
+{
+	frame->next = pool->free;
+	pool->free = frame;
+	pool->in_use--;
+}
+
+/* First in, first out. */
+struct roce_fabric_fifo {
+	struct roce_fabric_frame *head;
+	struct roce_fabric_frame *tail; /* of no meaning when empty */
+};
+
+static inline void roce_fabric_fifo_push(struct roce_fabric_fifo *q,
+					 struct roce_fabric_frame *frame)
+{
+	frame->next = NULL;
+	if (q->head)
+		q->tail->next = frame;
+	else
+		q->head = frame;
+	q->tail = frame;
+}
+
+static inline struct roce_fabric_frame *roce_fabric_fifo_pop(struct roce_fabric_fifo *q)
+{
+	struct roce_fabric_frame *frame = q->head;
+
+	q->head = frame->next;
+	return frame;
+}
+
+#endif

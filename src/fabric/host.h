@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A host from inside: the shipped verbs device in virtual time, with one protection domain, one
+ * completion queue and one region. The region is a range of addresses that nobody touches: payload
+ * is a length and no bytes.
+ */
+#ifndef ROCE_FABRIC_HOST_H
+#define ROCE_FABRIC_HOST_H
+
+#include "fabric/state.h"
+#include "verbs/mr_verbs.h"
+#include "verbs/qp_verbs.h"
+
+#define ROCE_FABRIC_PHANTOM_BASE  (UINT64_C(1) << 40)
+#define ROCE_FABRIC_PHANTOM_BYTES (UINT64_C(1) << 40)
+#define ROCE_FABRIC_DEPTH_MAX	  4096u /* messages of a queue pair that are posted */
+
+struct roce_fabric_host {
+	struct roce_fabric *f;
+	struct roce_fabric_port *port;
+	struct roce_gid gid;
+	struct roce_event deadline; /* not later than that of the transport */
+	uint64_t next_order;
+	uint32_t draws; /* of the device's randomness */
+	struct roce_fabric_host_config cfg;
+	struct roce_pd pd;
+	struct roce_verbs_cq cq;
+	struct roce_verbs_mr mr;
+	struct roce_verbs_srq srq; /* where SENDs go */
+	bool has_device;
+	bool has_context;
+	bool has_cq;
+	bool has_mr;
+	bool has_srq;
+	struct roce_counters counters;
+	struct roce_context ctx;
+	struct roce_device dev;
+};
+
+int roce_fabric_host_create(struct roce_fabric *f, struct roce_fabric_node *node,
+			    const struct roce_fabric_host_config *cfg);
+/* Receives for SENDs, from now on; again and again is fine. */
+int roce_fabric_host_open_srq(struct roce_fabric_host *host);
+/* The receive that was used is posted again. */
+void roce_fabric_host_repost(struct roce_fabric_host *host);
+
+static inline roce_ns_t roce_fabric_host_now(const struct roce_fabric_host *host)
+{
+	return roce_event_queue_now_ns(&host->f->queue);
+}
+
+#endif

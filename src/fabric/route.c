@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Routes from every switch to every host. Hosts behind one switch share all routes but the last, so
+ * the graph is searched once for each such switch, from there outwards. A route is a number: the
+ * group of next hops that a switch keeps once for all destinations that share it.
+ *
+ * Up-down: each link has a lower and an upper end (by rank, then by number). Where a switch can
+ * reach the destination by going down only, it does; else it goes up. So nothing goes up after it
+ * went down, and buffers cannot wait for each other in a circle.
+ */
+#include "fabric/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAR	   UINT32_MAX
+#define GROUPS_MAX UINT16_MAX
+#define GROUP_NONE 0u /* the first of every switch: no way */
+
+struct search {
+	struct roce_fabric *f;
+	uint32_t *distance; /* by node: to the switch searched from; up-down: going down only */
+	uint32_t *climb;    /* up-down: with going up first */
+	uint32_t *line;	    /* nodes to look at */
+	uint32_t *rank;	    /* of switches */
+	uint32_t *ports;    /* next hops under construction */
+};
+
+static bool is_above(const struct search *s, uint32_t node, uint32_t than)
+{
+	if (s->rank[node] != s->rank[than])
+		return s->rank[node] > s->rank[than];
+	return node > than;
+}
+
+static const struct roce_fabric_node *neighbour(const struct roce_fabric_port *port)
+{
+	return port->peer->node;
+}
+
+/* ---- groups ---- */
+
+static bool is_group(const struct roce_fabric_switch *sw, uint32_t group, const uint32_t *ports,
+		     uint32_t count)
+{
+	const struct roce_fabric_group *g = &sw->groups[group];
+
+	return g->count == count &&
+	       (!count || memcmp(sw->hops + g->first, ports, count * sizeof(*ports)) == 0);
+}
+
+/* -ENOMEM, or the group of these ports. */
+static int get_group(struct roce_fabric_switch *sw, const uint32_t *ports, uint32_t count)
+{
+	uint32_t *hops;
+	struct roce_fabric_group *groups;
+
+	for (uint32_t i = 0; i < sw->group_count; i++)
+		if (is_group(sw, i, ports, count))
+			return (int)i;
+	if (sw->group_count == GROUPS_MAX)
+		return -ENOMEM;
+	hops = realloc(sw->hops, (sw->hop_count + count + 1) * sizeof(*hops));
+	if (!hops)
+		return -ENOMEM;
+	sw->hops = hops;
+	groups = realloc(sw->groups, (sw->group_count + 1) * sizeof(*groups));
+	if (!groups)
+		return -ENOMEM;
+	sw->groups = groups;
+	for (uint32_t i = 0; i < count; i++)
+		hops[sw->hop_count + i] = ports[i];
+	groups[sw->group_count] = (struct roce_fabric_group){sw->hop_count, count};
+	sw->hop_count += count;
+	return (int)sw->group_count++;
+}
+
+static int set_routes(struct roce_fabric_switch *sw, const uint32_t *hosts, uint32_t host_count,
+		      const uint32_t *ports, uint32_t port_count)
+{
+	int group = get_group(sw, ports, port_count);
+
+	if (group < 0)
+		return group;
+	for (uint32_t i = 0; i < host_count; i++)
+		sw->routes[hosts[i]] = (uint16_t)group;
+	return 0;
+}
+
+/* ---- search ---- */
+
+/* Distances of all switches to `from`; with ranks, of those that reach it by going down. */
+static void spread(struct search *s, uint32_t from, bool is_ranked)
+{
+	struct roce_fabric *f = s->f;
+	uint32_t head = 0;
+	uint32_t tail = 0;
+
+	for (uint32_t i = 0; i < f->node_count; i++)
+		s->distance[i] = FAR;
+	s->distance[from] = 0;
+	s->line[tail++] = from;
+	while (head < tail) {
+		const struct roce_fabric_node *node = &f->nodes[s->line[head++]];
+
+		for (uint32_t p = 0; p < node->port_count; p++) {
+			uint32_t to = neighbour(&node->ports[p])->index;
+
+			if (!node->ports[p].is_up || !f->nodes[to].sw || s->distance[to] != FAR ||
+			    (is_ranked && !is_above(s, to, node->index)))
+				continue;
+			s->distance[to] = s->distance[node->index] + 1;
+			s->line[tail++] = to;
+		}
+	}
+}
+
+/* climb[]: the shortest way up and then down. Relaxed until nothing changes: ranks are few. */
+static void spread_climb(struct search *s)
+{
+	struct roce_fabric *f = s->f;
+	bool is_changed = true;
+
+	memcpy(s->climb, s->distance, f->node_count * sizeof(*s->climb));
+	while (is_changed) {
+		is_changed = false;
+		for (uint32_t i = 0; i < f->node_count; i++) {
+			const struct roce_fabric_node *node = &f->nodes[i];
+
+			for (uint32_t p = 0; node->sw && p < node->port_count; p++) {
+				uint32_t to = neighbour(&node->ports[p])->index;
+
+				if (!node->ports[p].is_up || !f->nodes[to].sw ||
+				    s->climb[to] == FAR || !is_above(s, to, i) ||
+				    s->climb[to] + 1 >= s->climb[i])
+					continue;
+				s->climb[i] = s->climb[to] + 1;
+				is_changed = true;
+			}
+		}
+	}
+}
+
+static uint32_t next_hops(const struct search *s, const struct roce_fabric_node *node)
+{
+	bool is_up_down = s->f->routing == ROCE_FABRIC_ROUTING_UP_DOWN;
+	bool is_climbing = is_up_down && s->distance[node->index] == FAR;
+	const uint32_t *distance = is_climbing ? s->climb : s->distance;
+	uint32_t count = 0;
+
+	if (distance[node->index] == FAR)
+		return 0;
+	for (uint32_t p = 0; p < node->port_count; p++) {
+		uint32_t to = neighbour(&node->ports[p])->index;
+
+		if (!node->ports[p].is_up || !s->f->nodes[to].sw || distance[to] == FAR ||
+		    distance[to] + 1 != distance[node->index])
+			continue;
+		if (is_up_down && is_above(s, to, node->index) != is_climbing)
+			continue;
+		s->ports[count++] = p;
+	}
+	return count;
+}
+
+/* Routes of all switches to the hosts behind `at`. */
+static int route_to(struct search *s, const struct roce_fabric_node *at, const uint32_t *hosts,
+		    uint32_t host_count)
+{
+	struct roce_fabric *f = s->f;
+	bool is_up_down = f->routing == ROCE_FABRIC_ROUTING_UP_DOWN;
+
+	spread(s, at->index, is_up_down);
+	if (is_up_down)
+		spread_climb(s);
+	for (uint32_t i = 0; i < f->node_count; i++) {
+		const struct roce_fabric_node *node = &f->nodes[i];
+		int err;
+
+		if (!node->sw || node == at)
+			continue;
+		err = set_routes(node->sw, hosts, host_count, s->ports, next_hops(s, node));
+		if (err)
+			return err;
+	}
+	for (uint32_t p = 0; p < at->port_count; p++) {
+		const struct roce_fabric_node *to = neighbour(&at->ports[p]);
+		int err;
+
+		if (!to->host)
+			continue;
+		err = set_routes(at->sw, &to->host_number, 1, &p, at->ports[p].is_up ? 1 : 0);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- ranks ---- */
+
+/* Distance from the hosts, where the switch was not given one. */
+static void rank(struct search *s)
+{
+	struct roce_fabric *f = s->f;
+	uint32_t head = 0;
+	uint32_t tail = 0;
+
+	for (uint32_t i = 0; i < f->node_count; i++) {
+		s->rank[i] = f->nodes[i].host ? 0 : FAR;
+		if (f->nodes[i].host)
+			s->line[tail++] = i;
+	}
+	while (head < tail) {
+		const struct roce_fabric_node *node = &f->nodes[s->line[head++]];
+
+		for (uint32_t p = 0; p < node->port_count; p++) {
+			uint32_t to = neighbour(&node->ports[p])->index;
+
+			if (s->rank[to] != FAR)
+				continue;
+			s->rank[to] = s->rank[node->index] + 1;
+			s->line[tail++] = to;
+		}
+	}
+	for (uint32_t i = 0; i < f->node_count; i++)
+		if (f->nodes[i].sw && f->nodes[i].sw->cfg.rank >= 0)
+			s->rank[i] = (uint32_t)f->nodes[i].sw->cfg.rank;
+}
+
+/* ---- entry ---- */
+
+static int search_init(struct search *s, struct roce_fabric *f)
+{
+	uint32_t ports = 1;
+	size_t nodes = f->node_count;
+
+	for (uint32_t i = 0; i < f->node_count; i++)
+		if (f->nodes[i].port_count > ports)
+			ports = f->nodes[i].port_count;
+	*s = (struct search){.f = f};
+	s->distance = calloc(nodes * 4 + ports, sizeof(uint32_t));
+	if (!s->distance)
+		return -ENOMEM;
+	s->climb = s->distance + nodes;
+	s->line = s->climb + nodes;
+	s->rank = s->line + nodes;
+	s->ports = s->rank + nodes;
+	return 0;
+}
+
+static int reset(struct roce_fabric *f, struct roce_fabric_switch *sw)
+{
+	roce_fabric_routes_free(sw);
+	sw->routes = calloc(f->host_count + 1, sizeof(*sw->routes));
+	if (!sw->routes)
+		return -ENOMEM;
+	return get_group(sw, NULL, 0); /* GROUP_NONE */
+}
+
+static int apply_statics(struct roce_fabric *f)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < f->static_count; i++) {
+		const struct roce_fabric_static_route *r = &f->statics[i];
+
+		if (r->count)
+			err = set_routes(f->nodes[r->node].sw, &f->nodes[r->dst].host_number, 1,
+					 r->ports, r->count);
+	}
+	return err;
+}
+
+/* From where frames of a host start: its switch. Two hosts on one cable reach each other. */
+static int check_reachable(struct roce_fabric *f)
+{
+	for (uint32_t i = 0; i < f->host_count; i++) {
+		const struct roce_fabric_node *node = &f->nodes[f->host_nodes[i]];
+		const struct roce_fabric_node *at;
+
+		if (!node->port_count)
+			return roce_fabric_refuse(f, ROCE_FABRIC_FAULT_UNREACHABLE, node->index,
+						  ROCE_FABRIC_NONE, ROCE_FABRIC_NONE);
+		at = neighbour(&node->ports[0]);
+		for (uint32_t d = 0; at->sw && d < f->host_count; d++)
+			if (d != i && at->sw->groups[at->sw->routes[d]].count == 0)
+				return roce_fabric_refuse(f, ROCE_FABRIC_FAULT_UNREACHABLE,
+							  node->index, ROCE_FABRIC_NONE,
+							  ROCE_FABRIC_NONE);
+	}
+	return 0;
+}
+
+int roce_fabric_routes_compute(struct roce_fabric *f)
+{
+	uint32_t *hosts = calloc(f->host_count + 1, sizeof(*hosts));
+	struct search s;
+	int err = hosts ? search_init(&s, f) : -ENOMEM;
+
+	if (err) {
+		free(hosts);
+		return err;
+	}
+	rank(&s);
+	for (uint32_t i = 0; err >= 0 && i < f->node_count; i++)
+		if (f->nodes[i].sw)
+			err = reset(f, f->nodes[i].sw);
+	for (uint32_t i = 0; err >= 0 && i < f->node_count; i++) {
+		const struct roce_fabric_node *node = &f->nodes[i];
+		uint32_t count = 0;
+
+		for (uint32_t p = 0; node->sw && p < node->port_count; p++)
+			if (neighbour(&node->ports[p])->host)
+				hosts[count++] = neighbour(&node->ports[p])->host_number;
+		if (count)
+			err = route_to(&s, node, hosts, count);
+	}
+	if (err >= 0)
+		err = apply_statics(f);
+	if (err >= 0)
+		err = check_reachable(f);
+	free(s.distance);
+	free(hosts);
+	return err;
+}
+
+void roce_fabric_routes_free(struct roce_fabric_switch *sw)
+{
+	free(sw->routes);
+	free(sw->groups);
+	free(sw->hops);
+	sw->routes = NULL;
+	sw->groups = NULL;
+	sw->hops = NULL;
+	sw->group_count = 0;
+	sw->hop_count = 0;
+}
+
+int roce_fabric_route(struct roce_fabric *f, enum roce_fabric_routing routing)
+{
+	f->routing = (uint8_t)routing;
+	return f->is_prepared ? roce_fabric_routes_compute(f) : 0;
+}
+
+static struct roce_fabric_static_route *find_static(struct roce_fabric *f, uint32_t node,
+						    uint32_t dst)
+{
+	struct roce_fabric_static_route *all;
+
+	for (uint32_t i = 0; i < f->static_count; i++)
+		if (f->statics[i].node == node && f->statics[i].dst == dst)
+			return &f->statics[i];
+	all = realloc(f->statics, (f->static_count + 1) * sizeof(*all));
+	if (!all)
+		return NULL;
+	f->statics = all;
+	all[f->static_count] = (struct roce_fabric_static_route){.node = node, .dst = dst};
+	return &all[f->static_count++];
+}
+
+int roce_fabric_route_static(struct roce_fabric *f, uint32_t node, uint32_t dst,
+			     const uint32_t *ports, uint32_t count)
+{
+	struct roce_fabric_static_route *route;
+	uint32_t *copy;
+
+	if (node >= f->node_count || dst >= f->node_count)
+		return roce_fabric_refuse(f, ROCE_FABRIC_FAULT_NO_SUCH_NODE,
+					  node >= f->node_count ? node : dst, ROCE_FABRIC_NONE,
+					  ROCE_FABRIC_NONE);
+	if (!f->nodes[node].sw || !f->nodes[dst].host)
+		return roce_fabric_refuse(f,
+					  f->nodes[node].sw ? ROCE_FABRIC_FAULT_NOT_HOST
+							    : ROCE_FABRIC_FAULT_NOT_SWITCH,
+					  f->nodes[node].sw ? dst : node, ROCE_FABRIC_NONE,
+					  ROCE_FABRIC_NONE);
+	for (uint32_t i = 0; i < count; i++)
+		if (ports[i] >= f->nodes[node].port_count)
+			return roce_fabric_refuse(f, ROCE_FABRIC_FAULT_NO_SUCH_PORT, node, ports[i],
+						  ROCE_FABRIC_NONE);
+	copy = calloc(count + 1, sizeof(*copy));
+	route = copy ? find_static(f, node, dst) : NULL;
+	if (!route) {
+		free(copy);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		copy[i] = ports[i];
+	free(route->ports);
+	route->ports = copy;
+	route->count = count;
+	return f->is_prepared ? roce_fabric_routes_compute(f) : 0;
+}
+
+uint32_t roce_fabric_next_hops(const struct roce_fabric *f, uint32_t node, uint32_t dst,
+			       uint32_t *out_ports, uint32_t max)
+{
+	const struct roce_fabric_switch *sw = f->nodes[node].sw;
+	const struct roce_fabric_group *group;
+
+	if (!f->is_prepared || !sw || !f->nodes[dst].host)
+		return 0;
+	group = &sw->groups[sw->routes[f->nodes[dst].host_number]];
+	for (uint32_t i = 0; i < group->count && i < max; i++)
+		out_ports[i] = sw->hops[group->first + i];
+	return group->count;
+}
