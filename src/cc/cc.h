@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 /* X(object, name for users) */
-#define ROCE_CC_LIST(X) X(roce_cc_dcqcn, "dcqcn")
+#define ROCE_CC_LIST(X)	    X(roce_cc_dcqcn, "dcqcn")
 
 #define ROCE_CC_PARAMS_MAX  32u
 #define ROCE_CC_STATE_WORDS 8u
@@ -64,8 +64,7 @@ struct roce_cc_ops {
 	/* When the rate may rise by itself next, after the time it was advanced to. */
 	roce_ns_t (*next_change)(const struct roce_cc *cc);
 	/* What the receiving side does, by the same parameters. */
-	void (*notify_config)(const struct roce_cc_params *params,
-			      struct roce_notify_config *out);
+	void (*notify_config)(const struct roce_cc_params *params, struct roce_notify_config *out);
 };
 
 /* Shared by all queue pairs of a port, and longer-lived. */

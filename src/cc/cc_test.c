@@ -40,9 +40,9 @@ static void set_param__range(void **state)
 	assert_string_equal(p->unit, "Mb/s");
 	assert_int_equal(roce_cc_set_param(dcqcn(), &params, "rpg_ai_rate", 11, 0, &p),
 			 ROCE_CC_SET_RANGE);
-	assert_int_equal(roce_cc_set_param(dcqcn(), &params, "rpg_ai_rate", 11, UINT64_C(1) << 32,
-					   &p),
-			 ROCE_CC_SET_RANGE);
+	assert_int_equal(
+		roce_cc_set_param(dcqcn(), &params, "rpg_ai_rate", 11, UINT64_C(1) << 32, &p),
+		ROCE_CC_SET_RANGE);
 	assert_int_equal(p->max, ROCE_DCQCN_MBIT_MAX);
 	assert_int_equal(params.v[ROCE_DCQCN_rpg_ai_rate], 7);
 	p = NULL;

@@ -162,8 +162,8 @@ static void run_increases(struct roce_cc *cc, roce_ns_t now)
 	count = (now - s->increase_at) / step + 1;
 	s->increase_at += count * step;
 	s->has_time_increase = true;
-	s->time_stage += count < STAGES_MAX - s->time_stage ? (uint32_t)count
-							    : STAGES_MAX - s->time_stage;
+	s->time_stage +=
+		count < STAGES_MAX - s->time_stage ? (uint32_t)count : STAGES_MAX - s->time_stage;
 }
 
 static void cut(struct roce_cc *cc, roce_ns_t at)

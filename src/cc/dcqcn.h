@@ -33,13 +33,15 @@
 	X(rpg_hai_rate, "Mb/s", 1, ROCE_DCQCN_MBIT_MAX, 50, 400, 200,                              \
 	  "and those after the next by this; the paper gives none")                                \
 	X(rpg_max_rate, "Mb/s", 0, ROCE_DCQCN_MBIT_MAX, 0, 0, 0, "0: the line rate")               \
-	X(clamp_tgt_rate, "bool", 0, 1, 0, 1, 0, "a reduction makes the rate of before the target") \
+	X(clamp_tgt_rate, "bool", 0, 1, 0, 1, 0,                                                   \
+	  "a reduction makes the rate of before the target")                                       \
 	X(clamp_tgt_rate_after_time_inc, "bool", 0, 1, 1, 1, 1,                                    \
 	  "it does if time has raised the rate since the last one")                                \
 	X(alpha_on_cnp, "bool", 0, 1, 0, 1, 0, "alpha rises at the CNP, not at its next update")   \
 	X(cut_at_period_end, "bool", 0, 1, 0, 0, 1,                                                \
 	  "reductions wait for the end of a monitor period, counted from the first CNP")           \
-	X(leave_at_max, "bool", 0, 1, 1, 0, 0, "back at the maximum it is as before the first CNP") \
+	X(leave_at_max, "bool", 0, 1, 1, 0, 0,                                                     \
+	  "back at the maximum it is as before the first CNP")                                     \
 	X(hai_by_stage, "bool", 0, 1, 1, 1, 0, "rpg_hai_rate counts n times at the nth such step") \
 	X(fixed_gap, "bool", 0, 1, 0, 0, 1, "a new rate holds from the next packet on")            \
 	X(min_time_between_cnps, "us", 0, 131071, 4, 50, 0, "receiver: time between CNPs")         \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * DCQCN by numbers: cuts, alpha, the three kinds of increase, the rules that differ between the sets
- * of parameters (HPCC's against a model of its own, with doubles), and that the result does not
- * depend on how often the controller is looked at.
+ * DCQCN by numbers: cuts, alpha, the three kinds of increase, the rules that differ between the
+ * sets of parameters (HPCC's against a model of its own, with doubles), and that the result does
+ * not depend on how often the controller is looked at.
  */
 #include "cc/dcqcn.h"
 
@@ -65,15 +65,17 @@ static void cnp__alpha(void **state)
 	cnp(0);
 	cnp(55 * US); /* alpha is 255/256 */
 	assert_int_equal(rate_at(55 * US), 25097656);
-	/* Updates start anew at a CNP: the next is at 110. Alpha was (255 * 255 / 256 + 1) / 256. */
+	/* Updates start anew at a CNP: the next is at 110. Alpha was (255 * 255 / 256 + 1) / 256.
+	 */
 	cnp(109 * US);
-	assert_int_equal(rate_at(109 * US), 25097656 - (uint32_t)(25097656.0 * 65281 / 131072 + 0.5));
+	assert_int_equal(rate_at(109 * US),
+			 25097656 - (uint32_t)(25097656.0 * 65281 / 131072 + 0.5));
 }
 
 static void increase__fast_recovery_then_additive(void **state)
 {
-	static const uint32_t expected[] = {75000000, 87500000, 93750000, 96875000, 98437500,
-					    99218750, 99609375};
+	static const uint32_t expected[] = {75000000, 87500000, 93750000, 96875000,
+					    98437500, 99218750, 99609375};
 
 	(void)state;
 	start("paper");

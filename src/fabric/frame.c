@@ -6,11 +6,15 @@
 #include "fabric/frame.h"
 
 #include "base/assert.h"
+#include "wire/headers.h"
 
 #include <stdlib.h>
 
-#define CHUNK_FRAMES 512u
-#define CACHE_LINE   64u
+#define CHUNK_FRAMES	512u
+#define CACHE_LINE	64u
+
+#define AROUND_V4_BYTES 46u /* Ethernet 14, IPv4 20, UDP 8, FCS 4 */
+#define V6_EXTRA_BYTES	20u
 
 struct roce_fabric_chunk {
 	struct roce_fabric_chunk *next;
@@ -41,4 +45,18 @@ void roce_fabric_frame_pool_fini(struct roce_fabric_frame_pool *pool)
 		free(chunk);
 	}
 	pool->free = NULL;
+}
+
+uint32_t roce_fabric_frame_bytes(const struct roce_fabric_framing *framing, roce_opcode_t opcode,
+				 uint32_t payload_bytes, bool is_v6)
+{
+	uint32_t bytes;
+
+	if (payload_bytes && framing->data_extra_bytes)
+		return payload_bytes + framing->data_extra_bytes;
+	if (!payload_bytes && framing->ack_bytes)
+		return framing->ack_bytes;
+	bytes = AROUND_V4_BYTES + (is_v6 ? V6_EXTRA_BYTES : 0) +
+		(uint32_t)roce_packet_len(opcode, payload_bytes);
+	return bytes > ROCE_FABRIC_FRAME_BYTES_MIN ? bytes : ROCE_FABRIC_FRAME_BYTES_MIN;
 }

@@ -7,6 +7,7 @@
 #ifndef ROCE_FABRIC_FRAME_H
 #define ROCE_FABRIC_FRAME_H
 
+#include "fabric/node.h"
 #include "fabric/observer.h"
 #include "wire/packet.h"
 
@@ -41,6 +42,10 @@ struct roce_fabric_frame {
 };
 
 _Static_assert(offsetof(struct roce_fabric_frame, rx) == 64, "the hot part is one cache line");
+
+/* What a packet takes on the wire, without preamble and gap. */
+uint32_t roce_fabric_frame_bytes(const struct roce_fabric_framing *framing, roce_opcode_t opcode,
+				 uint32_t payload_bytes, bool is_v6);
 
 struct roce_fabric_frame_pool {
 	struct roce_fabric_frame *free;

@@ -17,17 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOT		1u
-#define HOST_MTU_ETH_V4 46u /* Ethernet 14, IPv4 20, UDP 8, FCS 4 */
-#define V6_EXTRA	20u
-#define WINDOW		(1u << 31) /* no limit: the network is the limit */
-#define READ_CHUNK	4096u
-#define BURST_PACKETS	16u
-#define CQ_DEPTH	8192u
-#define CQ_BATCH	16u
-#define SRQ_DEPTH	1024u
-#define SRQ_BYTES	(1u << 31)
-#define MBPS		1000000u
+#define SLOT	      1u
+#define WINDOW	      (1u << 31) /* no limit: the network is the limit */
+#define READ_CHUNK    4096u
+#define BURST_PACKETS 16u
+#define CQ_DEPTH      8192u
+#define CQ_BATCH      16u
+#define SRQ_DEPTH     1024u
+#define SRQ_BYTES     (1u << 31)
+#define MBPS	      1000000u
 
 static struct roce_fabric_host *host_of(void *ctx)
 {
@@ -228,20 +226,6 @@ static void on_deadline(struct roce_event *ev)
 
 /* ---- out ---- */
 
-static uint32_t frame_bytes(const struct roce_fabric_framing *framing,
-			    const struct roce_tx_pkt *pkt, bool is_v6)
-{
-	uint32_t bytes;
-
-	if (pkt->payload.length && framing->data_extra_bytes)
-		return pkt->payload.length + framing->data_extra_bytes;
-	if (!pkt->payload.length && framing->ack_bytes)
-		return framing->ack_bytes;
-	bytes = HOST_MTU_ETH_V4 + (is_v6 ? V6_EXTRA : 0) +
-		(uint32_t)roce_packet_len(pkt->hdr.opcode, pkt->payload.length);
-	return bytes > ROCE_FABRIC_FRAME_BYTES_MIN ? bytes : ROCE_FABRIC_FRAME_BYTES_MIN;
-}
-
 /* Priority and DSCP: those of the queue pair, but ACKs and CNPs may have their own. */
 static void classify(const struct roce_fabric_host *host, struct roce_fabric_frame *frame,
 		     const struct roce_tx_pkt *pkt)
@@ -277,7 +261,8 @@ static void make_frame(struct roce_fabric_host *host, const struct roce_tx_pkt *
 	bool is_v6 = !roce_gid_is_v4(&host->gid);
 
 	frame->payload_bytes = pkt->payload.length;
-	frame->bytes = frame_bytes(&f->cfg.framing, pkt, is_v6);
+	frame->bytes = roce_fabric_frame_bytes(&f->cfg.framing, pkt->hdr.opcode,
+					       pkt->payload.length, is_v6);
 	frame->src = host->port->node->host_number;
 	frame->dst = to->port->node->host_number;
 	frame->hash = fq->hash[!is_forward];

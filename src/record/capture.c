@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PS_PER_NS 1000u
+#define PS_PER_NS  1000u
 #define ICRC_BYTES 4u
 
 int roce_capture_begin(struct roce_record *r)
@@ -51,8 +51,12 @@ void roce_capture_fini(struct roce_capture *c)
 /* Locally administered, told apart by node and port. */
 static void make_mac(uint8_t mac[6], uint32_t node, uint32_t port)
 {
-	const uint8_t bytes[6] = {0x02, (uint8_t)port, (uint8_t)(node >> 24), (uint8_t)(node >> 16),
-				  (uint8_t)(node >> 8), (uint8_t)node};
+	const uint8_t bytes[6] = {0x02,
+				  (uint8_t)port,
+				  (uint8_t)(node >> 24),
+				  (uint8_t)(node >> 16),
+				  (uint8_t)(node >> 8),
+				  (uint8_t)node};
 
 	memcpy(mac, bytes, sizeof(bytes));
 }

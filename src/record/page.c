@@ -59,8 +59,9 @@ static void deadlock(const struct roce_record *r, FILE *out)
 	roce_page_section(out, "deadlock", "Deadlock", NULL);
 	roce_quantity_format(ROCE_QUANTITY_SECONDS, (double)r->cycle_ps / ROCE_RECORD_PS_PER_S,
 			     when);
-	snprintf(line, sizeof(line), "Found at %s: %u ports wait for each other and none can go on.",
-		 when, r->cycle_count);
+	snprintf(line, sizeof(line),
+		 "Found at %s: %u ports wait for each other and none can go on.", when,
+		 r->cycle_count);
 	roce_page_message(out, ROCE_TONE_BAD, line);
 	fputs("<ol>", out);
 	for (uint32_t i = 0; i < r->cycle_count; i++) {

@@ -62,8 +62,8 @@ static void read_flow(const struct roce_record *r, const struct roce_record_page
 	is_done = result.state == ROCE_FABRIC_FLOW_DONE && result.done_ps != ROCE_FABRIC_NEVER;
 	end_ps = is_done ? result.done_ps : roce_fabric_now_ps(r->fabric);
 	line->flow = flow;
-	line->group = group_of(t, page->tag_name ? page->tag_name(page->tag_ctx, cfg->tag)
-						 : "flows");
+	line->group =
+		group_of(t, page->tag_name ? page->tag_name(page->tag_ctx, cfg->tag) : "flows");
 	line->seconds = (double)(end_ps - result.started_ps) / ROCE_RECORD_PS_PER_S;
 	line->slowdown = ideal_ps ? (double)(end_ps - result.started_ps) / (double)ideal_ps : 0;
 	t->count++;
@@ -107,7 +107,7 @@ static double at_share(const double *sorted, uint32_t count, double share)
 
 static void group_table(const struct flow_table *t, FILE *out)
 {
-	static const char *const columns[] = {"Kind",  "#Done",	  "#p50", "#p90",
+	static const char *const columns[] = {"Kind", "#Done",	  "#p50",	   "#p90",
 					      "#p99", "#Longest", "#Slowdown p50", "#Slowdown p99"};
 	static const double shares[] = {0.5, 0.9, 0.99, 1};
 
@@ -135,6 +135,20 @@ static void group_table(const struct flow_table *t, FILE *out)
 	roce_page_table_end(out);
 }
 
+/* Decades are for values that are decades apart. */
+static bool is_wide(const struct roce_chart_set *sets, uint32_t count)
+{
+	double min = sets[0].values[0], max = min;
+
+	for (uint32_t i = 0; i < count; i++) {
+		for (size_t k = 0; k < sets[i].count; k++) {
+			min = sets[i].values[k] < min ? sets[i].values[k] : min;
+			max = sets[i].values[k] > max ? sets[i].values[k] : max;
+		}
+	}
+	return min > 0 && max > 20 * min;
+}
+
 static void distributions(struct flow_table *t, FILE *out)
 {
 	struct roce_chart_set times[ROCE_CHART_SERIES_MAX], slowdowns[ROCE_CHART_SERIES_MAX];
@@ -146,14 +160,15 @@ static void distributions(struct flow_table *t, FILE *out)
 		if (!group->count)
 			continue;
 		times[n] = (struct roce_chart_set){group->name, group->seconds, group->count};
-		slowdowns[n++] = (struct roce_chart_set){group->name, group->slowdowns,
-							 group->count};
+		slowdowns[n++] =
+			(struct roce_chart_set){group->name, group->slowdowns, group->count};
 	}
 	roce_page_charts_begin(out);
 	roce_chart_distribution(out, "Flow completion times", "Completion time",
-				ROCE_QUANTITY_SECONDS, true, times, n);
+				ROCE_QUANTITY_SECONDS, is_wide(times, n), times, n);
 	roce_chart_distribution(out, "Slowdown: time taken over time on an idle network",
-				"Slowdown", ROCE_QUANTITY_RATIO, true, slowdowns, n);
+				"Slowdown", ROCE_QUANTITY_RATIO, is_wide(slowdowns, n), slowdowns,
+				n);
 	roce_page_charts_end(out);
 }
 
@@ -168,7 +183,7 @@ static int by_slowdown(const void *a, const void *b)
 
 static void slowest_table(const struct roce_record *r, struct flow_table *t, FILE *out)
 {
-	static const char *const columns[] = {"#Flow", "From", "To", "What", "#Bytes",
+	static const char *const columns[] = {"#Flow", "From",	    "To",	 "What", "#Bytes",
 					      "#Took", "#Slowdown", "#Repeated", "State"};
 	uint32_t shown = t->count < SLOWEST_SHOWN ? t->count : SLOWEST_SHOWN;
 
@@ -183,7 +198,7 @@ static void slowest_table(const struct roce_record *r, struct flow_table *t, FIL
 		char number[16], what[32], bytes[ROCE_AXIS_LABEL_MAX], took[ROCE_AXIS_LABEL_MAX];
 		char slowdown[16], repeated[24];
 		const char *cells[] = {number, r->names[cfg->src], r->names[cfg->dst], what, bytes,
-				       took, slowdown, repeated, NULL};
+				       took,   slowdown,	   repeated,	       NULL};
 
 		roce_fabric_flow_result(r->fabric, line->flow, &result);
 		snprintf(number, sizeof(number), "%u", line->flow);

@@ -7,10 +7,13 @@
 
 #include <stdlib.h>
 
-#define CURVES_SHOWN  6u
-#define LANES_SHOWN   24u
-#define LOSSES_SHOWN  40u
-#define PICTURE_NODES 1500u
+#define CURVES_SHOWN   6u
+#define LANES_SHOWN    24u
+#define LOSSES_SHOWN   40u
+#define PICTURE_NODES  1500u
+
+#define RATE_POINTS    200u
+#define RATE_WINDOW_PS UINT64_C(2000000)
 
 static double run_seconds(const struct roce_record *r)
 {
@@ -112,7 +115,8 @@ static void find_ranks(const struct roce_record *r, struct roce_chart_node *node
 		has_changed = false;
 		for (uint32_t i = 0; i < r->node_count; i++) {
 			for (uint32_t p = 0;
-			     nodes[i].rank == rank && p < roce_fabric_port_count(r->fabric, i); p++) {
+			     nodes[i].rank == rank && p < roce_fabric_port_count(r->fabric, i);
+			     p++) {
 				struct roce_fabric_port_view view;
 
 				(void)roce_fabric_port_view(r->fabric, i, p, &view);
@@ -181,7 +185,7 @@ void roce_page_links(const struct roce_record *r, FILE *out)
 	uint32_t ports = roce_record_port_total(r);
 	struct roce_chart_node *nodes;
 	struct roce_chart_link *links;
-	char (*notes)[64];
+	char(*notes)[64];
 
 	roce_page_section(out, "network", "Network", NULL);
 	if (r->node_count > PICTURE_NODES) {
@@ -203,6 +207,42 @@ void roce_page_links(const struct roce_record *r, FILE *out)
 }
 
 /* ---- queues and rates ---- */
+
+static double sample_time(const struct roce_series *s, uint32_t sample)
+{
+	return (double)(s->from_ps + sample * s->interval_ps) / ROCE_RECORD_PS_PER_S;
+}
+
+static uint32_t queue_points(const struct roce_series *s, uint32_t port,
+			     struct roce_chart_point *out)
+{
+	const struct roce_series_sample *samples = roce_series_of(s, port);
+
+	for (uint32_t i = 0; i < s->count; i++)
+		out[i] = (struct roce_chart_point){sample_time(s, i + 1), samples[i].queue_bytes};
+	return s->count;
+}
+
+/* A rate over less than a few packets is either that of the line or nothing. */
+static uint32_t rate_points(const struct roce_series *s, uint32_t port,
+			    struct roce_chart_point *out)
+{
+	const struct roce_series_sample *samples = roce_series_of(s, port);
+	uint32_t by_window = (uint32_t)(RATE_WINDOW_PS / s->interval_ps) + 1;
+	uint32_t by_count = s->count / RATE_POINTS + 1;
+	uint32_t group = by_window > by_count ? by_window : by_count;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->count; i += group) {
+		uint32_t end = i + group < s->count ? i + group : s->count;
+		double sum = 0;
+
+		for (uint32_t k = i; k < end; k++)
+			sum += (double)samples[k].rate_bps;
+		out[n++] = (struct roce_chart_point){sample_time(s, end), sum / (end - i)};
+	}
+	return n;
+}
 
 static void curves_of(const struct roce_record *r, const uint32_t *ports, uint32_t count,
 		      const char *title, bool is_rate, FILE *out)
@@ -226,16 +266,12 @@ static void curves_of(const struct roce_record *r, const uint32_t *ports, uint32
 		return;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		const struct roce_series_sample *samples = roce_series_of(s, ports[i]);
 		struct roce_chart_point *mine = points + (size_t)i * s->count;
+		uint32_t n =
+			is_rate ? rate_points(s, ports[i], mine) : queue_points(s, ports[i], mine);
 
 		label_of(r, ports[i], labels[i]);
-		for (uint32_t k = 0; k < s->count; k++)
-			mine[k] = (struct roce_chart_point){
-				(double)(s->from_ps + (k + 1) * s->interval_ps) /
-					ROCE_RECORD_PS_PER_S,
-				is_rate ? (double)samples[k].rate_bps : samples[k].queue_bytes};
-		series[i] = (struct roce_chart_series){labels[i], mine, s->count, false};
+		series[i] = (struct roce_chart_series){labels[i], mine, n, false};
 	}
 	roce_chart_curves(out, &chart);
 	free(points);
@@ -243,7 +279,7 @@ static void curves_of(const struct roce_record *r, const uint32_t *ports, uint32
 
 static void busiest_table(const struct roce_record *r, FILE *out)
 {
-	static const char *const columns[] = {"Port",	"#Line",  "#Busy",     "#Longest queue",
+	static const char *const columns[] = {"Port",	 "#Line",      "#Busy",	  "#Longest queue",
 					      "#Paused", "#Marked CE", "#Dropped"};
 	uint32_t ports[LANES_SHOWN];
 	uint32_t count = roce_page_top_ports(r, busyness, ports, LANES_SHOWN);

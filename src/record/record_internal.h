@@ -10,7 +10,7 @@
 #include "record/spans.h"
 #include "record/story.h"
 
-#define ROCE_RECORD_PS_PER_S 1e12
+#define ROCE_RECORD_PS_PER_S  1e12
 #define ROCE_RECORD_LABEL_MAX 64u
 
 struct roce_record {

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ROCE_SERIES_SAMPLES_MAX 1024u		  /* of each port; a power of two */
+#define ROCE_SERIES_SAMPLES_MAX 1024u	     /* of each port; a power of two */
 #define ROCE_SERIES_BYTES_MAX	(256u << 20) /* of all; more ports have fewer samples */
 
 struct roce_series_sample {

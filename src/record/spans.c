@@ -67,8 +67,8 @@ void roce_spans_mark(struct roce_spans *s, enum roce_span_kind kind, uint32_t po
 		if (lane->open_at == NOT_KEPT)
 			s->left_out++;
 		else
-			s->spans[lane->open_at] = (struct roce_span){
-				now_ps, ROCE_SPANS_OPEN, port, (uint8_t)prio, (uint8_t)kind};
+			s->spans[lane->open_at] = (struct roce_span){now_ps, ROCE_SPANS_OPEN, port,
+								     (uint8_t)prio, (uint8_t)kind};
 		return;
 	}
 	lane->total_ps += now_ps - lane->since_ps;

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ROCE_SPANS_MAX	  100000u
-#define ROCE_SPANS_OPEN	  UINT64_MAX
-#define ROCE_SPANS_PRIOS  8u
+#define ROCE_SPANS_MAX	 100000u
+#define ROCE_SPANS_OPEN	 UINT64_MAX
+#define ROCE_SPANS_PRIOS 8u
 
 enum roce_span_kind {
 	ROCE_SPAN_PAUSED,

@@ -30,8 +30,8 @@ void roce_story_fini(struct roce_story *s)
 
 /* ---- the shape of a line ---- */
 
-static void __attribute__((format(printf, 3, 4))) tell(const struct roce_record *r, uint64_t ps,
-						       const char *fmt, ...)
+static void __attribute__((format(printf, 3, 4)))
+tell(const struct roce_record *r, uint64_t ps, const char *fmt, ...)
 {
 	va_list args;
 
@@ -149,8 +149,9 @@ void roce_story_storm(struct roce_record *r, uint64_t ps, uint32_t node, uint32_
 	if (!r->story.out)
 		return;
 	roce_record_port_label(r, node, port, label);
-	tell(r, ps, is_stormed ? "PFC storm: the watchdog takes queue %2$u of %1$s out of service"
-			       : "the storm is over: the watchdog restores queue %2$u of %1$s",
+	tell(r, ps,
+	     is_stormed ? "PFC storm: the watchdog takes queue %2$u of %1$s out of service"
+			: "the storm is over: the watchdog restores queue %2$u of %1$s",
 	     label, prio);
 }
 

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a run leaves behind, held against the run's own counters: every line of the log, every frame
+ * of a capture (its bytes decoded, its ICRC checked by the product's other half), the page. With
+ * UROCE_SAMPLE=FILE the page of the incast is kept, to be looked at.
+ */
+#include "fabric/net.h"
+
+#include "record/record.h"
+#include "wire/encap.h"
+#include "wire/headers.h"
+#include "wire/icrc.h"
+#include "wire/pfc.h"
+
+#include <pcap/pcap.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOSTS  5u
+#define SWITCH HOSTS
+#define SINK   (HOSTS - 1)
+
+static const char *const names[] = {"h0", "h1", "h2", "h3", "sink", "leaf"};
+
+struct text {
+	FILE *out;
+	char *bytes;
+	size_t size;
+};
+
+struct recorded {
+	struct net net;
+	struct roce_record *record;
+	struct text log;
+	FILE *capture;
+	enum roce_fabric_end end;
+};
+
+static const struct roce_record_port captured[] = {{SWITCH, 0}, {SWITCH, SINK}};
+
+/* All hosts write 200 kB to the sink, at once. */
+static void run_incast(struct recorded *run, bool is_lossless)
+{
+	struct roce_record_config cfg = {.capture_ports = captured,
+					 .capture_port_count = 2,
+					 .has_series = true};
+
+	memset(run, 0, sizeof(*run));
+	run->log.out = open_memstream(&run->log.bytes, &run->log.size);
+	run->capture = tmpfile();
+	assert_non_null(run->log.out);
+	assert_non_null(run->capture);
+	cfg.log = run->log.out;
+	cfg.capture = run->capture;
+	assert_int_equal(roce_record_create(&cfg, &run->record), 0);
+	net_defaults(&run->net);
+	run->net.fabric.observer = roce_record_observer(run->record);
+	run->net.fabric.observer_ctx = run->record;
+	run->net.sw.port.ecn[3].kmin_bytes = 30000;
+	if (is_lossless) {
+		run->net.sw.port.buffer[3].xoff_bytes = 50000;
+	} else {
+		run->net.sw.port.buffer[3] = (struct roce_fabric_buffer){
+			.kind = ROCE_FABRIC_LOSSY, .egress_alpha = ROCE_FABRIC_ALPHA_ONE / 128};
+		run->net.sw.port.pfc.prios = 0;
+		run->net.host.port.buffer[3] = run->net.sw.port.buffer[3];
+		run->net.host.port.pfc.prios = 0;
+		run->net.sw.buffer_bytes = 2 << 20;
+	}
+	net_star(&run->net, HOSTS);
+	for (uint32_t i = 0; i < SINK; i++) {
+		struct roce_fabric_flow_config flow = net_flow(i, SINK, 200000);
+
+		net_add(&run->net, &flow);
+	}
+	assert_int_equal(roce_record_begin(run->record, run->net.f, names), 0);
+	run->end = roce_record_run(run->record, PS_PER_S, NULL, NULL);
+	assert_int_equal(run->end, ROCE_FABRIC_END_DONE);
+	assert_int_equal(fclose(run->log.out), 0);
+	assert_int_equal(fflush(run->capture), 0);
+}
+
+static void end_incast(struct recorded *run)
+{
+	roce_record_destroy(run->record);
+	net_end(&run->net);
+	free(run->log.bytes);
+	if (run->capture)
+		fclose(run->capture);
+}
+
+static size_t count_of(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	while ((text = strstr(text, what))) {
+		text += strlen(what);
+		n++;
+	}
+	return n;
+}
+
+static void the_log_tells_of_flows_pauses_and_marks(void **state)
+{
+	struct recorded run;
+
+	(void)state;
+	run_incast(&run, true);
+	assert_int_equal(count_of(run.log.bytes, " starts: rc write of 200 kB"), SINK);
+	assert_int_equal(count_of(run.log.bytes, " is done: "), SINK);
+	assert_true(net_totals(&run.net).pause_frames > 0);
+	assert_non_null(strstr(run.log.bytes, "leaf stops h1 on priority 3 (XOFF, 65535 quanta)"));
+	assert_non_null(strstr(run.log.bytes, "h1 to leaf is paused on priority 3"));
+	assert_non_null(strstr(run.log.bytes, "h1 to leaf goes on with priority 3 after "));
+	assert_true(net_totals(&run.net).ecn_marks > 0);
+	assert_int_equal(count_of(run.log.bytes, "leaf to sink marks its first frame CE"), 1);
+	assert_null(strstr(run.log.bytes, "drops"));
+	assert_non_null(strstr(run.log.bytes, "the run ends: all flows have ended"));
+	end_incast(&run);
+}
+
+static void the_log_tells_of_drops_and_counts_the_rest(void **state)
+{
+	struct recorded run;
+	char total[96];
+
+	(void)state;
+	run_incast(&run, false);
+	assert_true(net_drops(&run.net) > 5);
+	assert_int_equal(count_of(run.log.bytes, "leaf to sink drops RC_WRITE"), 5);
+	snprintf(total, sizeof(total), "leaf to sink dropped %u frames in all: ",
+		 (unsigned)net_drops(&run.net));
+	assert_non_null(strstr(run.log.bytes, total));
+	assert_non_null(strstr(run.log.bytes, "packets were repeated"));
+	end_incast(&run);
+}
+
+struct seen {
+	uint64_t frames[2][2]; /* interface, in and out: RoCEv2 */
+	uint64_t pauses[2][2];
+	uint64_t bytes; /* payload of WRITE that left to the sink */
+};
+
+static void check_roce_frame(const u_char *data, uint32_t length, uint32_t *out_payload)
+{
+	struct roce_encap encap;
+	struct roce_icrc_flow flow;
+	struct roce_headers headers;
+	const uint8_t *bth, *payload;
+	size_t bth_length;
+
+	assert_int_equal(roce_encap_decode(data, length, &encap, &bth, &bth_length), ROCE_ENCAP_OK);
+	assert_int_equal(encap.udp_dport, ROCE_UDP_PORT);
+	assert_int_equal(
+		roce_headers_decode(bth, bth_length, &headers, &payload, out_payload),
+		ROCE_DECODE_OK);
+	roce_icrc_flow_init(&flow, &encap.src, &encap.dst, encap.udp_sport, encap.udp_dport);
+	assert_int_equal(roce_icrc_get(bth + bth_length - 4),
+			 roce_icrc_compute(&flow, 0, bth, bth_length - 4));
+}
+
+/* pcapng options are beyond libpcap: which port it was follows from the MAC addresses. */
+static void read_capture(FILE *file, struct seen *seen)
+{
+	char error[PCAP_ERRBUF_SIZE];
+	struct pcap_pkthdr *head;
+	const u_char *data;
+	pcap_t *reader;
+	int64_t last_ns = 0;
+
+	rewind(file);
+	reader = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, error);
+	assert_non_null(reader);
+	memset(seen, 0, sizeof(*seen));
+	while (pcap_next_ex(reader, &head, &data) == 1) {
+		bool is_out = data[11] == SWITCH;
+		uint32_t port = is_out ? data[7] : data[1];
+		int64_t now_ns = head->ts.tv_sec * INT64_C(1000000000) + head->ts.tv_usec;
+		struct roce_pfc pfc;
+		uint32_t payload;
+
+		assert_true(now_ns >= last_ns);
+		last_ns = now_ns;
+		if (roce_pfc_decode(data, head->caplen, &pfc)) {
+			assert_int_equal(pfc.enabled, 1 << 3);
+			seen->pauses[is_out && data[7] == SINK][is_out]++;
+			continue;
+		}
+		check_roce_frame(data, head->caplen, &payload);
+		seen->frames[port == SINK][is_out]++;
+		if (port == SINK && is_out)
+			seen->bytes += payload;
+	}
+	pcap_close(reader);
+}
+
+static uint64_t packets_of(const struct net *net, uint32_t port, enum roce_fabric_prio_counter what)
+{
+	struct roce_fabric_port_view view = net_port(net, SWITCH, port);
+	uint64_t sum = 0;
+
+	for (uint32_t p = 0; p < ROCE_FABRIC_PRIOS; p++)
+		sum += view.prio_counters[p][what];
+	return sum;
+}
+
+static void a_capture_has_what_the_ports_counted(void **state)
+{
+	struct recorded run;
+	struct seen seen;
+
+	(void)state;
+	run_incast(&run, true);
+	read_capture(run.capture, &seen);
+	run.capture = NULL; /* closed with the reader */
+	assert_int_equal(seen.frames[0][0], packets_of(&run.net, 0, ROCE_FABRIC_RX_PACKETS));
+	assert_int_equal(seen.frames[0][1], packets_of(&run.net, 0, ROCE_FABRIC_TX_PACKETS));
+	assert_int_equal(seen.frames[1][0], packets_of(&run.net, SINK, ROCE_FABRIC_RX_PACKETS));
+	assert_int_equal(seen.frames[1][1], packets_of(&run.net, SINK, ROCE_FABRIC_TX_PACKETS));
+	assert_int_equal(seen.pauses[0][1], packets_of(&run.net, 0, ROCE_FABRIC_TX_PAUSE));
+	assert_true(seen.pauses[0][1] > 0);
+	assert_int_equal(seen.bytes, SINK * 200000);
+	end_incast(&run);
+}
+
+static void the_page_has_every_section(void **state)
+{
+	static const char *const ids[] = {"flows", "network", "queues", "pauses", "losses"};
+	const char *sample = getenv("UROCE_SAMPLE");
+	struct roce_record_page page = {.title = "Incast <4 to 1>",
+					.subtitle = "5 hosts at 100 Gb/s",
+					.footer = "uroce sim"};
+	struct recorded run;
+	struct text html = {0};
+	struct roce_fabric_totals totals;
+
+	(void)state;
+	run_incast(&run, !getenv("UROCE_SAMPLE_LOSSY"));
+	page.end = run.end;
+	html.out = open_memstream(&html.bytes, &html.size);
+	assert_non_null(html.out);
+	roce_record_write_page(run.record, &page, html.out);
+	assert_int_equal(fclose(html.out), 0);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		char heading[32];
+
+		snprintf(heading, sizeof(heading), "<h2 id=\"%s\">", ids[i]);
+		assert_non_null(strstr(html.bytes, heading));
+	}
+	totals = net_totals(&run.net);
+	assert_true(totals.pause_frames > 0);
+	assert_non_null(strstr(html.bytes, ">4 of 4<"));
+	assert_non_null(strstr(html.bytes, "leaf to sink"));
+	assert_non_null(strstr(html.bytes, "No frame was lost."));
+	assert_true(count_of(html.bytes, "<rect class=\"span s0\"") > 0);
+	assert_int_equal(count_of(html.bytes, "<line class=\"link"), HOSTS);
+	if (sample) {
+		FILE *file = fopen(sample, "w");
+
+		assert_non_null(file);
+		assert_int_equal(fwrite(html.bytes, 1, html.size, file), html.size);
+		assert_int_equal(fclose(file), 0);
+	}
+	free(html.bytes);
+	end_incast(&run);
+}
+
+/* Recording must not change what happens. */
+static void a_recorded_run_is_the_same_run(void **state)
+{
+	struct recorded run;
+	struct net net;
+
+	(void)state;
+	run_incast(&run, true);
+	net_defaults(&net);
+	net.sw.port.ecn[3].kmin_bytes = 30000;
+	net.sw.port.buffer[3].xoff_bytes = 50000;
+	net_star(&net, HOSTS);
+	for (uint32_t i = 0; i < SINK; i++) {
+		struct roce_fabric_flow_config flow = net_flow(i, SINK, 200000);
+
+		net_add(&net, &flow);
+	}
+	net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+	for (uint32_t i = 0; i < SINK; i++)
+		assert_int_equal(net_result(&net, i).done_ps, net_result(&run.net, i).done_ps);
+	assert_int_equal(net_totals(&net).packet_hops, net_totals(&run.net).packet_hops);
+	net_end(&net);
+	end_incast(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_log_tells_of_flows_pauses_and_marks),
+		cmocka_unit_test(the_log_tells_of_drops_and_counts_the_rest),
+		cmocka_unit_test(a_capture_has_what_the_ports_counted),
+		cmocka_unit_test(the_page_has_every_section),
+		cmocka_unit_test(a_recorded_run_is_the_same_run),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
