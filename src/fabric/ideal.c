@@ -10,8 +10,8 @@
 
 #include "wire/opcode.h"
 
-#define HOPS_MAX   64u
-#define FOLLOWED   64u /* frames, at each end of the flow */
+#define HOPS_MAX 64u
+#define FOLLOWED 64u /* frames, at each end of the flow */
 
 struct way {
 	const struct roce_fabric_port *ports[HOPS_MAX]; /* that send */
@@ -93,8 +93,13 @@ struct train {
 
 enum { ONLY, FIRST, MIDDLE, LAST, POSITIONS };
 
-#define OPCODES(only, first, middle, last)                                                       \
-	{{ROCE_##only}, {ROCE_##first}, {ROCE_##middle}, {ROCE_##last}}
+#define OPCODES(only, first, middle, last)                      \
+	{                                                       \
+		{ROCE_##only}, {ROCE_##first}, {ROCE_##middle}, \
+		{                                               \
+			ROCE_##last                             \
+		}                                               \
+	}
 
 static const roce_opcode_t opcodes[ROCE_FABRIC_OPERATION_COUNT][POSITIONS] = {
 	[ROCE_FABRIC_WRITE] =
@@ -121,8 +126,7 @@ static struct train make_train(const struct roce_fabric *f, const struct roce_fa
 		.frames_per_message = (flow->message_bytes + cfg->path_mtu - 1) / cfg->path_mtu,
 	};
 
-	t.count = (t.messages - 1) * t.frames_per_message +
-		  (t.final_bytes + t.mtu - 1) / t.mtu;
+	t.count = (t.messages - 1) * t.frames_per_message + (t.final_bytes + t.mtu - 1) / t.mtu;
 	return t;
 }
 
@@ -142,7 +146,8 @@ static uint32_t bytes_of(const struct train *t, uint64_t frame)
  * messages of them are alike. */
 static void skip(struct way *way, const struct train *t, uint64_t first, uint64_t last)
 {
-	uint64_t round = t->frames_per_message < last - first ? t->frames_per_message : last - first;
+	uint64_t round =
+		t->frames_per_message < last - first ? t->frames_per_message : last - first;
 	uint64_t rounds = (last - first) / round;
 	uint64_t one_ps = 0, ps;
 

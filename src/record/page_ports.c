@@ -5,6 +5,7 @@
 #include "report/chart.h"
 #include "report/page.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define CURVES_SHOWN   6u
@@ -223,8 +224,9 @@ static uint32_t queue_points(const struct roce_series *s, uint32_t port,
 	return s->count;
 }
 
-/* A rate over less than a few packets is either that of the line or nothing. */
-static uint32_t rate_points(const struct roce_series *s, uint32_t port,
+/* A rate over less than a few packets is either that of the line or nothing; and since a packet
+ * counts as sent when it begins, a short time may seem to have more than the line takes. */
+static uint32_t rate_points(const struct roce_series *s, uint32_t port, double line_bps,
 			    struct roce_chart_point *out)
 {
 	const struct roce_series_sample *samples = roce_series_of(s, port);
@@ -239,7 +241,8 @@ static uint32_t rate_points(const struct roce_series *s, uint32_t port,
 
 		for (uint32_t k = i; k < end; k++)
 			sum += (double)samples[k].rate_bps;
-		out[n++] = (struct roce_chart_point){sample_time(s, end), sum / (end - i)};
+		out[n++] = (struct roce_chart_point){sample_time(s, end),
+						     fmin(sum / (end - i), line_bps)};
 	}
 	return n;
 }
@@ -267,8 +270,8 @@ static void curves_of(const struct roce_record *r, const uint32_t *ports, uint32
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		struct roce_chart_point *mine = points + (size_t)i * s->count;
-		uint32_t n =
-			is_rate ? rate_points(s, ports[i], mine) : queue_points(s, ports[i], mine);
+		uint32_t n = is_rate ? rate_points(s, ports[i], (double)view.rate_bps, mine)
+				     : queue_points(s, ports[i], mine);
 
 		label_of(r, ports[i], labels[i]);
 		series[i] = (struct roce_chart_series){labels[i], mine, n, false};

@@ -10,6 +10,7 @@
 #define ROW   20.0
 #define TOP   10.0
 #define NAMES 170.0
+#define WIDE  1000.0 /* timelines take the width of the page */
 #define RIGHT 70.0
 #define AXIS  40.0
 
@@ -88,12 +89,12 @@ void roce_chart_timeline(FILE *out, const struct roce_chart_timeline *timeline)
 	struct roce_svg_frame frame = {
 		.left = NAMES,
 		.top = TOP,
-		.width = ROCE_SVG_WIDTH - NAMES - 14,
+		.width = WIDE - NAMES - 14,
 		.height = ROW * (double)timeline->lane_count,
 	};
 
 	roce_axis_fit(&frame.x, ROCE_QUANTITY_SECONDS, false, timeline->from, timeline->to);
-	roce_svg_begin(out, timeline->title, ROCE_SVG_WIDTH, TOP + frame.height + AXIS);
+	roce_svg_begin(out, timeline->title, WIDE, TOP + frame.height + AXIS);
 	roce_svg_x_axis(out, &frame, "Time");
 	for (size_t i = 0; i < timeline->lane_count; i++) {
 		double y = TOP + ROW * (double)i;

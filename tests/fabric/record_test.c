@@ -41,9 +41,8 @@ static const struct roce_record_port captured[] = {{SWITCH, 0}, {SWITCH, SINK}};
 /* All hosts write 200 kB to the sink, at once. */
 static void run_incast(struct recorded *run, bool is_lossless)
 {
-	struct roce_record_config cfg = {.capture_ports = captured,
-					 .capture_port_count = 2,
-					 .has_series = true};
+	struct roce_record_config cfg = {
+		.capture_ports = captured, .capture_port_count = 2, .has_series = true};
 
 	memset(run, 0, sizeof(*run));
 	run->log.out = open_memstream(&run->log.bytes, &run->log.size);
@@ -128,8 +127,8 @@ static void the_log_tells_of_drops_and_counts_the_rest(void **state)
 	run_incast(&run, false);
 	assert_true(net_drops(&run.net) > 5);
 	assert_int_equal(count_of(run.log.bytes, "leaf to sink drops RC_WRITE"), 5);
-	snprintf(total, sizeof(total), "leaf to sink dropped %u frames in all: ",
-		 (unsigned)net_drops(&run.net));
+	snprintf(total, sizeof(total),
+		 "leaf to sink dropped %u frames in all: ", (unsigned)net_drops(&run.net));
 	assert_non_null(strstr(run.log.bytes, total));
 	assert_non_null(strstr(run.log.bytes, "packets were repeated"));
 	end_incast(&run);
@@ -151,9 +150,8 @@ static void check_roce_frame(const u_char *data, uint32_t length, uint32_t *out_
 
 	assert_int_equal(roce_encap_decode(data, length, &encap, &bth, &bth_length), ROCE_ENCAP_OK);
 	assert_int_equal(encap.udp_dport, ROCE_UDP_PORT);
-	assert_int_equal(
-		roce_headers_decode(bth, bth_length, &headers, &payload, out_payload),
-		ROCE_DECODE_OK);
+	assert_int_equal(roce_headers_decode(bth, bth_length, &headers, &payload, out_payload),
+			 ROCE_DECODE_OK);
 	roce_icrc_flow_init(&flow, &encap.src, &encap.dst, encap.udp_sport, encap.udp_dport);
 	assert_int_equal(roce_icrc_get(bth + bth_length - 4),
 			 roce_icrc_compute(&flow, 0, bth, bth_length - 4));
