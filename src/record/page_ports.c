@@ -270,9 +270,12 @@ static void curves_of(const struct roce_record *r, const uint32_t *ports, uint32
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		struct roce_chart_point *mine = points + (size_t)i * s->count;
-		uint32_t n = is_rate ? rate_points(s, ports[i], (double)view.rate_bps, mine)
-				     : queue_points(s, ports[i], mine);
+		struct roce_fabric_port_view view;
+		uint32_t n;
 
+		view_of(r, ports[i], &view);
+		n = is_rate ? rate_points(s, ports[i], (double)view.rate_bps, mine)
+			    : queue_points(s, ports[i], mine);
 		label_of(r, ports[i], labels[i]);
 		series[i] = (struct roce_chart_series){labels[i], mine, n, false};
 	}

@@ -205,7 +205,7 @@ static void spans_are_drawn_within_their_lanes(void **state)
 	draw_blocks(text.out);
 	finish_text(&text);
 	assert_int_equal(count_of(text.bytes, "<rect class=\"span"), 3);
-	assert_int_equal(count_of(text.bytes, "width=\"0.60\""), 2);
+	assert_int_equal(count_of(text.bytes, "width=\"0.60\""), 1);
 	assert_non_null(strstr(text.bytes, "60.0 Gb/s"));
 	assert_well_formed(text.bytes);
 	free(text.bytes);
