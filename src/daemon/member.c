@@ -17,7 +17,6 @@
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -249,73 +248,4 @@ uint64_t roce_member_get_inode(int fd)
 	struct stat st;
 
 	return fstat(fd, &st) ? 0 : (uint64_t)st.st_ino;
-}
-
-/* One line of /proc/net/udp or udp6; addresses are 32-bit words in host order, in hex. */
-static bool parse_line(const char *line, struct roce_gid *out_gid, unsigned *out_port,
-		       uint32_t *out_uid)
-{
-	char hex[33];
-	uint32_t word;
-	unsigned words;
-
-	if (sscanf(line, " %*u: %32[0-9A-Fa-f]:%4x %*s %*s %*s %*s %*s %u", hex, out_port,
-		   out_uid) != 3)
-		return false;
-	words = (unsigned)strlen(hex) / 8;
-	memset(out_gid->raw, 0, sizeof(out_gid->raw));
-	if (words == 1)
-		out_gid->raw[10] = out_gid->raw[11] = 0xff;
-	for (unsigned i = 0; i < words; i++) {
-		if (sscanf(hex + 8 * i, "%8x", &word) != 1)
-			return false;
-		memcpy(out_gid->raw + (words == 1 ? 12 : 4 * i), &word, 4);
-	}
-	return true;
-}
-
-static bool is_wildcard(const struct roce_gid *g)
-{
-	static const struct roce_gid v4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}};
-
-	return roce_gid_is_zero(g) || roce_gid_is_equal(g, &v4);
-}
-
-/* a NULL: any address, of this user. */
-static bool find_socket(const struct roce_address *a, uint32_t uid, uint32_t *out_uid)
-{
-	static const char *const files[] = {"/proc/self/net/udp", "/proc/self/net/udp6"};
-	bool is_found = false;
-
-	for (unsigned i = 0; i < 2 && !is_found; i++) {
-		FILE *f = fopen(files[i], "re");
-		char line[512];
-
-		while (f && !is_found && fgets(line, sizeof(line), f)) {
-			struct roce_gid gid;
-			unsigned port;
-			uint32_t owner;
-
-			if (!parse_line(line, &gid, &port, &owner) || port != ROCE_CONTROL_PORT)
-				continue;
-			is_found = a ? roce_gid_is_equal(&gid, &a->gid) || is_wildcard(&gid)
-				     : owner == uid;
-			*out_uid = owner;
-		}
-		if (f)
-			fclose(f);
-	}
-	return is_found;
-}
-
-bool roce_member_find_owner(const struct roce_address *a, uint32_t *out_uid)
-{
-	return find_socket(a, 0, out_uid);
-}
-
-bool roce_member_exists_of_user(uint32_t uid)
-{
-	uint32_t owner;
-
-	return find_socket(NULL, uid, &owner);
 }

@@ -51,10 +51,4 @@ void roce_member_drain(int fd);
 
 uint64_t roce_member_get_inode(int fd);
 
-/* False: /proc does not show a socket on the port of this address. */
-bool roce_member_find_owner(const struct roce_address *a, uint32_t *out_uid);
-
-/* Any socket of this user on the port in this network namespace? */
-bool roce_member_exists_of_user(uint32_t uid);
-
 #endif

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "control/address.h"
+#include "control/port_owner.h"
 #include "control/random.h"
 #include "daemon/listen.h"
 #include "daemon/member.h"
@@ -62,17 +63,20 @@ struct roce_served_group *roce_server_find_group_by_gid(struct roce_server *s,
 
 void roce_server_explain(const struct roce_address *a, int error, char *err, size_t err_size)
 {
+	struct roce_port_owner owner = {.uid = geteuid()};
 	char text[128];
-	uint32_t uid;
 
 	roce_address_str(a, text, sizeof(text));
-	if (error == -EADDRINUSE && roce_member_find_owner(a, &uid) && uid != geteuid())
+	if (error == -EADDRINUSE && roce_port_owner_find(&a->gid, &owner) &&
+	    roce_port_owner_is_soft_roce(&owner, ROCE_SOFT_ROCE_MODULE))
+		snprintf(err, err_size, "%s", roce_port_owner_soft_roce_text);
+	else if (error == -EADDRINUSE && owner.uid != geteuid())
 		snprintf(
 			err, err_size,
 			"UDP port %d of %s is in use by another user (uid %u): use another address "
 			"or network namespace (`unshare -rn`), or let root run uroced --share-with "
 			"both users",
-			ROCE_CONTROL_PORT, text, uid);
+			ROCE_CONTROL_PORT, text, owner.uid);
 	else if (error == -EADDRINUSE)
 		snprintf(err, err_size,
 			 "UDP port %d of %s is in use by another program (see `ss -ulpn sport = "

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "daemon/member.h"
+#include "control/port_owner.h"
 
 #define ORPHAN_NS_INTERVAL (200 * ROCE_NS_PER_MS)
 
@@ -198,8 +198,8 @@ static int init(struct roce_server *s)
 	if (s->epoll_fd < 0 || s->signals.fd < 0)
 		return -errno;
 	roce_server_add_source(s, &s->signals);
-	error = roce_cm_service_open(s, s->cfg.resume_fd >= 0 ||
-						roce_member_exists_of_user(geteuid()));
+	error = roce_cm_service_open(s,
+				     s->cfg.resume_fd >= 0 || roce_port_owner_is_user(geteuid()));
 	if (error)
 		return error;
 	if (s->cfg.resume_fd >= 0) {
@@ -207,7 +207,7 @@ static int init(struct roce_server *s)
 		if (error)
 			return error;
 	} else {
-		if (roce_member_exists_of_user(geteuid()))
+		if (roce_port_owner_is_user(geteuid()))
 			s->claims_until = s->started + ROCE_SERVER_CLAIMS_NS;
 		roce_handover_start_keeper(s);
 	}

@@ -3,6 +3,7 @@
 #include "engine/lease.h"
 
 #include "control/client.h"
+#include "control/port_owner.h"
 #include "control/rendezvous.h"
 #include "engine/engine_internal.h"
 #include "wire/icrc.h"
@@ -122,8 +123,12 @@ static pid_t find_daemon_of(const struct roce_gid *local, uint32_t ifindex)
 static void explain_bind(int error, const struct roce_gid *local, uint32_t ifindex, char *err)
 {
 	pid_t daemon = error == -EADDRINUSE ? find_daemon_of(local, ifindex) : 0;
+	struct roce_port_owner owner;
 
-	if (daemon)
+	if (error == -EADDRINUSE && roce_port_owner_find(local, &owner) &&
+	    roce_port_owner_is_soft_roce(&owner, ROCE_SOFT_ROCE_MODULE))
+		snprintf(err, ROCE_LEASE_ERROR_MAX, "%s", roce_port_owner_soft_roce_text);
+	else if (daemon)
 		snprintf(err, ROCE_LEASE_ERROR_MAX,
 			 "UDP port %u is held by uroced (pid %d) until 2 s after the last program "
 			 "that uses it: `uroce stop` ends an idle one at once; or share the "
