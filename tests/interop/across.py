@@ -19,18 +19,22 @@ def gids(ctx, server, ipv6):
 
 def run_pair(ctx, server, server_argv, client_argv, port, timeout=120, protocol="tcp", env=None,
              on_server=None):
-    """Both sides of a run, to their end; the client is started once the server listens on `port`.
-    env: of uroce's side."""
+    """Both sides of a run, to their end; the client is started once the server listens on `port`,
+    which is one of TCP, or of rdma_cm by protocol="cm". env: of uroce's side."""
     here, there = sides(ctx, server)
 
     def spawn(side, argv):
         argv = [str(word) for word in argv]
         return side.spawn(argv, env=env) if side is ctx.ours else side.spawn(argv)
 
+    listens_before = here.cm_listens() if protocol == "cm" else 0
     s = spawn(here, server_argv)
     c = None
     try:
-        here.wait_for_port(s, port, protocol=protocol)
+        if protocol == "cm":
+            here.wait_for_listener(s, listens_before)
+        else:
+            here.wait_for_port(s, port, protocol=protocol)
         if on_server:
             on_server(s)
         c = spawn(there, client_argv)

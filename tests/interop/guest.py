@@ -15,7 +15,7 @@ import shutil
 import signal
 import tempfile
 
-from harness import pair, process, topology
+from harness import cm, pair, process, topology
 
 from link import Link, LinkLost
 
@@ -34,6 +34,15 @@ def missing():
     if not topology.may_make_namespaces():
         return "network namespaces cannot be made here"
     return ""
+
+
+def _wait_for_listener(side, p, before, timeout):
+    def ready():
+        if p.poll() is not None:
+            raise process.Timeout(f"{p.argv[0]} ended with status {p.status} before it listened\n"
+                                  f"{p.output()}")
+        return side.cm_listens() not in (0, before)  # it may be another uroced by now
+    process.wait_until(ready, timeout, f"{p.argv[0]} to listen by rdma_cm", 0.05)
 
 
 class Guest:
@@ -155,6 +164,14 @@ class Guest:
             return self.listens(port, protocol)
         process.wait_until(ready, timeout, f"{p.argv[0]} in the guest to listen on {port}")
 
+    def cm_listens(self):
+        """Listeners of rdma_cm that there are."""
+        return self.check("rdma resource show cm_id").count("state LISTEN")
+
+    def wait_for_listener(self, p, before, timeout=60):
+        """Until rdma_cm has a listener more than cm_listens() said before `p` was started."""
+        _wait_for_listener(self, p, before, timeout)
+
     def gid_index(self, address):
         """Index of the GID of rxe0 that is the IPv4 or IPv6 address."""
         lines = self.check(f"cd /sys/class/infiniband/{self.device}/ports/1/gids && grep . *")
@@ -212,7 +229,8 @@ class Ours:
         self.ns = topology.make_namespace()
         self.mtu = mtu
         self.ns.run("ip", "tuntap", "add", "dev", "ur0", "mode", "tap")
-        self.ns.run("ip", "link", "set", "ur0", "mtu", str(mtu))
+        # long: the guest is slow, and UC and UD do not notice what is dropped
+        self.ns.run("ip", "link", "set", "ur0", "mtu", str(mtu), "txqueuelen", "20000")
         self.ns.run("ip", "addr", "add", f"{self.ipv4}/24", "dev", "ur0")
         self.ns.run("ip", "-6", "addr", "add", f"{self.ipv6}/64", "dev", "ur0", "nodad")
         self.ns.run("ip", "link", "set", "ur0", "up")
@@ -227,6 +245,13 @@ class Ours:
 
     def wait_for_port(self, p, port, timeout=60, protocol="tcp"):
         process.wait_for_port(p, port, timeout, protocol)
+
+    def cm_listens(self):
+        """How often somebody has listened by rdma_cm, of the uroced that runs now."""
+        return cm.counter(self.ns, "cm_listens")
+
+    def wait_for_listener(self, p, before, timeout=60):
+        _wait_for_listener(self, p, before, timeout)
 
     def gid_index(self, address):
         return pair.gid_index(self.ns, self.device, address)

@@ -27,6 +27,8 @@ import image  # noqa: E402
 import rows  # noqa: E402
 import foundation  # noqa: E402,F401
 import kernel_clients  # noqa: E402,F401
+import perftest  # noqa: E402,F401
+import pingpong  # noqa: E402,F401
 import verbs_check  # noqa: E402,F401
 
 

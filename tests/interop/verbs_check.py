@@ -44,13 +44,12 @@ def run(ctx, server, network, *args, timeout=300):
     """Both sides; the client's options decide what is run."""
     ctx.guest.set_mtu(network[0])
     ours = os.path.join(os.path.dirname(pair.UROCE), "verbs-check")
-    if not getattr(ctx.guest, "has_verbs_check", False):
-        ctx.guest.push(ours)
-        ctx.guest.has_verbs_check = True
+    if not getattr(ctx.guest, "verbs_check", None):
+        ctx.guest.verbs_check = ctx.guest.push(ours)
     port = pair.next_port()
     argvs = []
     for side, gid in zip(across.sides(ctx, server), across.gids(ctx, server, network[1])):
-        own = [ours] if side is ctx.ours else ["/root/verbs-check", "--quirks", "rxe"]
+        own = [ours] if side is ctx.ours else [ctx.guest.verbs_check, "--quirks", "rxe"]
         argvs.append([*own, "-d", side.device, "-g", gid, "-p", port, "--stall", 60])
     client = [*argvs[1], "-m", PATH_MTUS[network[0]], *args, across.sides(ctx, server)[0].ipv4]
     return across.run_pair(ctx, server, argvs[0], client, port, timeout=timeout)
