@@ -3,7 +3,8 @@
 every order on both sides. Named scenarios have a row each, in both directions (the client is the
 requester); then seeds, in which everything is mixed.
 
-A scenario's row stands for all networks: path MTU 1024 and 4096, over IPv4 and over IPv6. One
+A scenario's row stands for all networks: path MTU 1024 and 4096, over IPv4 and over IPv6. It says
+how the faulty request ended at the requester, and the receive that it met at the responder. One
 session runs all scenarios on a network, and the rows tell of it; behind one that fails, another
 session goes on with the rest.
 """
@@ -22,6 +23,8 @@ PROGRAM = os.path.join(os.path.dirname(pair.UROCE), "verbs-check")
 DIRECTIONS = {across.GUEST: "uroce-to-rxe", across.OURS: "rxe-to-uroce"}  # by who is the server
 NETWORKS = ((1500, False), (9000, True), (1500, True), (9000, False))  # wire's MTU, IPv6
 PATH_MTUS = {1500: 1024, 9000: 4096}
+# rc/short-receive   right; request: remote invalid request error
+LINE = re.compile(r"^(\S+/\S+)\s+(right|skipped)(?:: )?(.*)$", re.MULTILINE)
 SESSIONS_MAX = 8  # on one network: more failures need no counting
 
 _results = {}  # of the sessions: (guest, server, network) -> {scenario: (verdict, text)}
@@ -69,8 +72,11 @@ def run_scenarios(ctx, server, network, names):
             return found
         outcome = run(ctx, server, network, "--scenario", ",".join(left), "-n",
                       ctx.pick(1, 3))
-        for name, verdict, text in re.findall(r"^(\S+/\S+)\s+(right|skipped)(?:: (.*))?$",
-                                              outcome.client.output(), re.MULTILINE):
+        ends = [dict((name, (verdict, text)) for name, verdict, text in LINE.findall(p.output()))
+                for p in (outcome.client, outcome.server)]
+        for name, (verdict, text) in ends[0].items():
+            if verdict == "right":
+                text += ends[1].get(name, ("", ""))[1]
             found[name] = (verdict, text)
         left = [name for name in left if name not in found]
         if left:
@@ -94,7 +100,7 @@ for _name in NAMES:
         @row(f"verbs-check/{_name}/{_direction}")
         def scenario(ctx, name=_name, server=_server):
             networks = NETWORKS[:ctx.pick(2, 4)]
-            skipped = ""
+            skipped = ended = ""
             for network in networks:
                 verdict, text = results(ctx, server, network, NAMES).get(
                     name, ("failed", "not reached: too many others failed"))
@@ -102,9 +108,11 @@ for _name in NAMES:
                     raise Failed(f"{shown(network)}\n{text}")
                 if verdict == "skipped":
                     skipped = text
+                else:
+                    ended = text
             if skipped:
                 raise Skipped(skipped)
-            return ", ".join(shown(network) for network in networks)
+            return ", ".join(shown(network) for network in networks) + ended
 
 
 def seeds(ctx, server, count, *args):

@@ -31,7 +31,8 @@ static enum vc_verdict agree(struct vc_options options, uint32_t side, int fd,
 {
 	struct vc_device device = {
 		.transports = 1u << VC_TRANSPORT_RC | 1u << VC_TRANSPORT_UC,
-		.features = 1u << VC_FEATURE_WR,
+		.features = 1u << VC_FEATURE_WR | 1u << VC_FEATURE_ASYNC,
+		.atomic_write = true,
 		.attr = {.max_sge = 16, .max_qp_wr = 64, .max_cqe = 4096, .max_qp_rd_atom = 16},
 		.port_attr = {.active_mtu = IBV_MTU_1024, .max_msg_sz = 1u << 31},
 	};
@@ -78,7 +79,23 @@ static void agree__client_decides(void **state)
 	assert_int_equal(limits.ops, 7);
 	assert_int_equal(limits.mtu_max, IBV_MTU_1024);
 	assert_int_equal(limits.transports, 1u << VC_TRANSPORT_RC);
-	assert_int_equal(limits.features, 1u << VC_FEATURE_WR);
+	assert_int_equal(limits.features, 1u << VC_FEATURE_WR | 1u << VC_FEATURE_ASYNC);
+	assert_true(limits.atomic_write);
+}
+
+/* Said by either side, about either. */
+static void agree__leaves_out_what_soft_roce_cannot(void **state)
+{
+	struct vc_options client = usual;
+	struct vc_limits limits;
+
+	(void)state;
+	client.peer_quirks = VC_QUIRK_RXE;
+	assert_int_equal(serve(client, &limits), VC_RIGHT);
+	assert_int_equal(limits.quirks[0], VC_QUIRK_RXE);
+	assert_int_equal(limits.quirks[1], 0);
+	assert_int_equal(limits.features, 1u << VC_FEATURE_ASYNC);
+	assert_false(limits.atomic_write);
 }
 
 static void agree__refuses_too_much(void **state)
@@ -113,6 +130,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(agree__client_decides),
+		cmocka_unit_test(agree__leaves_out_what_soft_roce_cannot),
 		cmocka_unit_test(agree__refuses_too_much),
 	};
 

@@ -314,6 +314,8 @@ static enum vc_verdict end_receive(struct vc_run *run, const struct origin *orig
 				       origin->index, vc_side_str(run->side), origin->pool,
 				       (int)wc->status, ibv_wc_status_str(wc->status));
 	run->arrivals.taken[origin->pool][origin->index].is_done = true;
+	if (!run->is_flushing)
+		vc_report_failed(&run->report->failed_receive, wc->status);
 	return VC_RIGHT;
 }
 

@@ -125,16 +125,32 @@ void vc_report_count(struct vc_report *report, const struct vc_program *program,
 	}
 }
 
+void vc_report_failed(enum ibv_wc_status *failed, enum ibv_wc_status status)
+{
+	if (*failed == IBV_WC_SUCCESS || *failed == IBV_WC_WR_FLUSH_ERR)
+		*failed = status;
+}
+
+static void print_failed(const char *what, enum ibv_wc_status status)
+{
+	if (status != IBV_WC_SUCCESS)
+		printf("; %s: %s", what, ibv_wc_status_str(status));
+}
+
 void vc_report_scenario(struct vc_report *report, const char *name, const char *reason, bool print)
 {
 	if (reason)
 		report->scenarios_skipped++;
 	else
 		report->scenarios_right++;
-	if (!print)
-		return;
-	printf("%-24s %s%s\n", name, reason ? "skipped: " : "right", reason ? reason : "");
-	(void)fflush(stdout);
+	if (print) {
+		printf("%-24s %s%s", name, reason ? "skipped: " : "right", reason ? reason : "");
+		print_failed("request", report->failed_request);
+		print_failed("receive", report->failed_receive);
+		putchar('\n');
+		(void)fflush(stdout);
+	}
+	report->failed_request = report->failed_receive = IBV_WC_SUCCESS;
 }
 
 void vc_report_progress(struct vc_report *report, uint64_t seed_count, uint64_t now_ns)

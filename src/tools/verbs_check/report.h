@@ -24,6 +24,10 @@ struct vc_report {
 	uint64_t seed;	/* at present, or of the fault */
 	bool seed_valid;
 	const char *scenario; /* at present, or of the fault; NULL: a drawn program */
+	/* Of the scenario: how the requester's request and the responder's receive ended if they
+	 * failed, else SUCCESS. A side knows its own. */
+	enum ibv_wc_status failed_request;
+	enum ibv_wc_status failed_receive;
 	uint32_t scenarios_right;
 	uint32_t scenarios_skipped;
 	bool remote; /* the other side found it */
@@ -54,6 +58,8 @@ void vc_report_count(struct vc_report *report, const struct vc_program *program,
 /* Of an unreliable transport on a network that is said to lose nothing some messages must come, or
  * it would be right for one that does nothing. Wrong when nine tenths of many are missing. */
 enum vc_verdict vc_report_check_arrivals(struct vc_report *report);
+/* A completion in error that was expected; of several, the one that is no flush counts. */
+void vc_report_failed(enum ibv_wc_status *failed, enum ibv_wc_status status);
 /* One more scenario has ended well, or is skipped for a reason; `print`: a line says so. */
 void vc_report_scenario(struct vc_report *report, const char *name, const char *reason, bool print);
 /* A line on the terminal that the next one overwrites, ten times a second at most. */

@@ -116,6 +116,8 @@ static enum vc_verdict finish_request(struct vc_run *run, const struct ibv_wc *w
 	(void)vc_request_describe(run->program, run->side, qp, index, what, sizeof(what));
 	if (!vc_completion_check(wc, &expected, text, sizeof(text)))
 		return report_completion(run, what, text);
+	if (run->side == run->program->requester)
+		vc_report_failed(&run->report->failed_request, wc->status);
 	verdict = vc_region_fetch(run->endpoint, &run->program->sides[run->side], run->memory,
 				  run->report);
 	/* Unsignalled ones before it are done too. */
@@ -167,6 +169,8 @@ static enum vc_verdict finish_receive(struct vc_run *run, const struct ibv_wc *w
 	}
 	if (!vc_completion_check(wc, &expected, text, sizeof(text)))
 		return report_completion(run, what, text);
+	if (run->side != run->program->requester)
+		vc_report_failed(&run->report->failed_receive, wc->status);
 	at->receive_done = index + 1;
 	if (receive->status != IBV_WC_SUCCESS)
 		return VC_RIGHT;
