@@ -87,7 +87,7 @@ def run_scenarios(ctx, server, network, names):
 
 
 def results(ctx, server, network, names):
-    key = (id(ctx.guest), server, network)
+    key = (ctx.guest, server, network)
     if key not in _results:
         _results[key] = run_scenarios(ctx, server, network, names)
     return _results[key]
