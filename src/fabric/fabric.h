@@ -138,11 +138,12 @@ uint64_t roce_fabric_flow_ideal_ps(const struct roce_fabric *f, uint32_t flow);
 /* ---- running ---- */
 
 /* X(enumerator, text): why a run came back. */
-#define ROCE_FABRIC_ENDS(X)                                                \
-	X(END_TIME, "the time that was asked for")                         \
-	X(END_DONE, "all flows have ended")                                \
-	X(END_IDLE, "nothing is left to happen, but flows have not ended") \
-	X(END_DEADLOCK, "deadlock: paused ports wait for each other")      \
+#define ROCE_FABRIC_ENDS(X)                                                                  \
+	X(END_TIME, "the time that was asked for")                                           \
+	X(END_DONE, "all flows have ended")                                                  \
+	X(END_IDLE, "nothing is left to happen, but flows have not ended")                   \
+	X(END_DEADLOCK, "deadlock: paused ports wait for each other")                        \
+	X(END_STALLED, "nothing was delivered for a thousand looks at it, though flows run") \
 	X(END_STOPPED, "stopped")
 
 enum roce_fabric_end {

@@ -40,6 +40,7 @@ static void end(struct roce_fabric_flow *flow, enum roce_fabric_flow_state state
 {
 	struct roce_fabric *f = flow->f;
 
+	f->running_count--;
 	flow->is_ended = true;
 	flow->result.state = (uint8_t)state;
 	flow->result.done_ps = f->queue.now_ps;
@@ -192,6 +193,7 @@ static void start(struct roce_fabric_flow *flow)
 {
 	struct roce_fabric *f = flow->f;
 
+	f->running_count++;
 	flow->result.started_ps = f->queue.now_ps;
 	flow->result.state = ROCE_FABRIC_FLOW_RUNNING;
 	if (roce_fabric_is_observed(f) && f->observer->flow_started)

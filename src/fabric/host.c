@@ -321,14 +321,23 @@ static void account(struct roce_fabric_host *host, const struct roce_headers *hd
 	roce_fabric_flow_on_payload(fq, vqp == &fq->src, bytes);
 }
 
+/* ACKs of a priority of their own do not wait for their queue pair's turn. */
+static void answer(struct roce_fabric_host *host, roce_qpn_t qpn)
+{
+	struct roce_tx_pkt pkt;
+
+	if (roce_tx_answer(&host->dev.transport, qpn, &pkt, roce_fabric_host_now(host)))
+		make_frame(host, &pkt);
+}
+
 void roce_fabric_host_receive(struct roce_fabric_port *in, struct roce_fabric_frame *frame)
 {
 	struct roce_fabric_host *host = in->node->host;
 	enum roce_verdict verdict;
 
 	frame->prio = roce_fabric_classify(&in->profile->cfg.qos, frame->traffic_class, frame->pcp);
-	in->prio_counters[frame->prio][ROCE_FABRIC_RX_PACKETS]++;
-	in->prio_counters[frame->prio][ROCE_FABRIC_RX_BYTES] += frame->bytes;
+	in->ingress[frame->prio].rx_packets++;
+	in->ingress[frame->prio].rx_bytes += frame->bytes;
 	if (frame->bytes > in->profile->cfg.mtu_bytes + ROCE_FABRIC_IP_EXTRA_BYTES) {
 		roce_fabric_drop(in, frame, ROCE_FABRIC_DROP_MTU);
 		return;
@@ -342,6 +351,8 @@ void roce_fabric_host_receive(struct roce_fabric_port *in, struct roce_fabric_fr
 	verdict = roce_rx(&host->dev.transport, &frame->rx, roce_fabric_host_now(host));
 	if (verdict == ROCE_RX_ACCEPTED && frame->payload_bytes)
 		account(host, &frame->rx.hdr, frame->payload_bytes);
+	if (host->cfg.ack_prio >= 0)
+		answer(host, frame->rx.hdr.dest_qpn);
 	roce_fabric_frame_put(&host->f->frames, frame);
 	look_after(host);
 	roce_fabric_port_kick(host->port);

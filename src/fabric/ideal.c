@@ -60,7 +60,7 @@ static uint64_t follow(struct way *way, uint32_t bytes, uint64_t at_ps)
 
 		way->finish_ps[i] = start_ps + line_ps;
 		at_ps = way->finish_ps[i] - port->tail_ps + flight_ps(port);
-		if (port->cut_ps && to->sw)
+		if (port->is_cut)
 			at_ps = start_ps + port->cut_ps + to->sw->cfg.latency_ps;
 	}
 	return at_ps;

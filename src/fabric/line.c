@@ -26,8 +26,11 @@ static bool has_work(const struct roce_fabric_port *port)
 
 static void wake_at(struct roce_fabric_port *port, uint64_t at_ps)
 {
-	if (port->tx.at_ps > at_ps)
-		roce_event_schedule(&port->f->queue, &port->tx, at_ps);
+	if (port->tx.at_ps <= at_ps)
+		return;
+	if (port->busy)
+		port->tx.touch = port->queues[__builtin_ctz(port->busy)].fifo.head;
+	roce_event_schedule(&port->f->queue, &port->tx, at_ps);
 }
 
 /* ---- flight ---- */
@@ -54,7 +57,7 @@ static void on_arrival(struct roce_event *ev)
 	struct roce_fabric_frame *frame = roce_fabric_fifo_pop(&to->flying);
 
 	if (to->flying.head) {
-		__builtin_prefetch(to->flying.head);
+		to->arrival.touch = to->flying.head;
 		roce_event_schedule(&to->f->queue, &to->arrival, to->flying.head->at_ps);
 	}
 	roce_fabric_deliver(to, frame);
@@ -66,13 +69,12 @@ static void put_on_line(struct roce_fabric_port *port, struct roce_fabric_frame 
 	struct roce_fabric *f = port->f;
 	struct roce_fabric_port *peer = port->peer;
 	uint64_t now_ps = f->queue.now_ps;
-	uint64_t *counters = port->prio_counters[frame->prio];
 
-	counters[ROCE_FABRIC_TX_PACKETS]++;
-	counters[ROCE_FABRIC_TX_BYTES] += frame->bytes;
+	port->queues[frame->prio].tx_packets++;
+	port->queues[frame->prio].tx_bytes += frame->bytes;
 	f->totals.packet_hops++;
 	port->free_ps = now_ps + roce_fabric_line_ps(port, frame->bytes + port->gap_bytes);
-	frame->at_ps = port->cut_ps && frame->bytes > CUT_BYTES
+	frame->at_ps = port->is_cut && frame->bytes > CUT_BYTES
 			       ? now_ps + port->cut_ps
 			       : port->free_ps + (uint64_t)port->flight_ps;
 	if (roce_fabric_is_observed(f) && f->observer->frame_sent) {
@@ -85,8 +87,10 @@ static void put_on_line(struct roce_fabric_port *port, struct roce_fabric_frame 
 		roce_fabric_faults_apply(port, frame);
 		return;
 	}
-	if (!peer->flying.head)
+	if (!peer->flying.head) {
+		peer->arrival.touch = frame;
 		roce_event_schedule(&f->queue, &peer->arrival, frame->at_ps);
+	}
 	roce_fabric_fifo_push(&peer->flying, frame);
 }
 
@@ -266,8 +270,8 @@ void roce_fabric_port_init(struct roce_fabric_port *port)
 		flight_ps += roce_fabric_host_rx_delay_ps(to);
 	port->tail_ps = roce_fabric_line_ps(port, gap - preamble);
 	port->flight_ps = (int64_t)flight_ps - (int64_t)port->tail_ps;
-	if (to->sw && to->sw->cfg.is_cut_through)
-		port->cut_ps = flight_ps + roce_fabric_line_ps(port, preamble + CUT_BYTES);
+	port->is_cut = to->sw && to->sw->cfg.is_cut_through;
+	port->cut_ps = flight_ps + roce_fabric_line_ps(port, preamble + CUT_BYTES);
 	roce_event_init(&port->tx, on_tx);
 	roce_event_init(&port->arrival, on_arrival);
 	roce_fabric_pause_init(port);

@@ -74,7 +74,8 @@ struct roce_fabric_observer {
 	/* The egress side stops or goes on; an expired pause is told of when the port notices. */
 	void (*paused)(void *ctx, uint64_t ps, uint32_t node, uint32_t port, uint32_t prio,
 		       bool is_paused);
-	void (*storm)(void *ctx, uint64_t ps, uint32_t node, uint32_t port, uint32_t prio,
+	/* The watchdog has found a storm of pauses, or its end, for a traffic class. */
+	void (*storm)(void *ctx, uint64_t ps, uint32_t node, uint32_t port, uint32_t tc,
 		      bool is_stormed);
 	void (*link_changed)(void *ctx, uint64_t ps, uint32_t node, uint32_t port, bool is_up);
 	void (*flow_started)(void *ctx, uint64_t ps, uint32_t flow);

@@ -66,6 +66,10 @@ static void view_prio(const struct roce_fabric_port *port, uint8_t prio,
 	out->queue_bytes_max[prio] = port->queues[prio].bytes_max;
 	for (uint32_t i = 0; i < ROCE_FABRIC_PRIO_COUNTER_COUNT; i++)
 		out->prio_counters[prio][i] = port->prio_counters[prio][i];
+	out->prio_counters[prio][ROCE_FABRIC_RX_PACKETS] = in->rx_packets;
+	out->prio_counters[prio][ROCE_FABRIC_RX_BYTES] = in->rx_bytes;
+	out->prio_counters[prio][ROCE_FABRIC_TX_PACKETS] = port->queues[prio].tx_packets;
+	out->prio_counters[prio][ROCE_FABRIC_TX_BYTES] = port->queues[prio].tx_bytes;
 	out->prio_counters[prio][ROCE_FABRIC_RX_PAUSE_DURATION] =
 		roce_fabric_paused_ps(port, prio) / PS_PER_US;
 	if ((port->paused >> prio & 1) && port->paused_until_ps[prio] > port->f->queue.now_ps)

@@ -26,6 +26,8 @@ struct roce_fabric_flow;
 struct roce_fabric_histogram;
 struct roce_fabric_late;
 struct roce_fabric_fault_state;
+struct roce_fabric_watch;
+struct roce_fabric_deadlock;
 
 /* What all ports with one configuration share. */
 struct roce_fabric_profile {
@@ -37,57 +39,65 @@ struct roce_fabric_profile {
 	uint8_t tcs_of_prios[1u << ROCE_FABRIC_PRIOS];
 };
 
-/* Egress queue of a traffic class. */
+/* Egress queue of a traffic class, and what has left by the priority of the same number: one cache
+ * line, since mostly they are the same. */
 struct roce_fabric_queue {
-	struct roce_fabric_fifo fifo;
+	_Alignas(64) struct roce_fabric_fifo fifo;
 	uint32_t bytes;
 	uint32_t bytes_max;
 	int32_t deficit_bytes; /* DWRR: what it may still send in this round */
+	uint64_t tx_packets;
+	uint64_t tx_bytes;
 };
 
-/* Buffer that one priority of a port has taken in its switch. */
+/* Buffer that one priority of a port has taken in its switch, and what has come in. */
 struct roce_fabric_ingress {
-	uint32_t bytes; /* in reserve and shared pool */
+	_Alignas(64) uint32_t bytes; /* in reserve and shared pool */
 	uint32_t headroom_bytes;
 	uint32_t headroom_limit;
 	uint32_t bytes_max; /* with headroom */
 	uint32_t headroom_max;
+	uint64_t rx_packets;
+	uint64_t rx_bytes;
 };
 
 struct roce_fabric_port {
-	/* Sending. */
-	struct roce_fabric *f;
+	/* Sending: a line that every frame needs, and another. */
+	_Alignas(64) struct roce_event tx; /* the line may take the next frame */
+	uint64_t free_ps;		   /* the line is taken until then */
+	uint8_t busy;			   /* classes with frames */
+	uint8_t paused;			   /* priorities that the peer has paused */
+	uint8_t told;			   /* priorities that the peer is paused for, by us */
+	uint8_t tell;			   /* priorities that a pause frame has to speak of */
+	uint8_t stormed;		   /* classes that the watchdog has taken out of service */
+	uint8_t ignored; /* priorities whose pauses are not obeyed: the watchdog's */
+	uint8_t last_tc; /* DWRR: whose turn it is */
+	bool is_up;
+	_Alignas(64) struct roce_fabric *f;
 	struct roce_fabric_node *node;
 	struct roce_fabric_port *peer;
 	const struct roce_fabric_profile *profile;
-	struct roce_event tx; /* the line may take the next frame */
-	uint64_t free_ps;     /* the line is taken until then */
-	uint64_t byte_ps_q16; /* a byte, 16 bits of fraction */
-	int64_t flight_ps;    /* from free_ps to the peer's arrival event */
-	uint64_t cut_ps; /* 0, or from the start to the bits that a cut-through peer decides by */
-	uint64_t latency_ps; /* of the switch */
-	bool has_unready;    /* frames in the queues may have to wait, though the line is free */
-	uint64_t tail_ps;    /* the gap behind a frame */
-	uint32_t gap_bytes;  /* preamble and gap */
-	uint8_t busy;	     /* classes with frames */
-	uint8_t paused;	     /* priorities that the peer has paused */
-	uint8_t told;	     /* priorities that the peer is paused for, by us */
-	uint8_t tell;	     /* priorities that a pause frame has to speak of */
-	uint8_t stormed;     /* classes that the watchdog has taken out of service */
-	uint8_t ignored;     /* priorities whose pauses are not obeyed: the watchdog's */
-	uint8_t last_tc;     /* DWRR: whose turn it is */
-	bool is_up;
+	uint64_t byte_ps_q16;			/* a byte, 16 bits of fraction */
+	int64_t flight_ps;			/* from free_ps to the peer's arrival event */
+	struct roce_fabric_fault_state *faults; /* of what it sends, or NULL */
+	uint32_t gap_bytes;			/* preamble and gap */
+	bool has_unready; /* frames in the queues may have to wait, though the line is free */
+	bool is_cut;	  /* the peer is a cut-through switch */
 
 	/* Receiving. */
-	struct roce_event arrival;
+	_Alignas(64) struct roce_event arrival;
 	struct roce_fabric_fifo flying; /* towards this port, in order of arrival */
 
 	struct roce_fabric_queue queues[ROCE_FABRIC_PRIOS];
 	struct roce_fabric_ingress ingress[ROCE_FABRIC_PRIOS];
-	uint64_t prio_counters[ROCE_FABRIC_PRIOS][ROCE_FABRIC_PRIO_COUNTER_COUNT];
 
 	/* Rare. */
-	uint32_t index; /* in its node */
+	uint64_t prio_counters[ROCE_FABRIC_PRIOS][ROCE_FABRIC_PRIO_COUNTER_COUNT];
+	uint32_t index;		/* in its node */
+	uint8_t watched_storms; /* classes that are stormed, whatever is done about it */
+	uint64_t latency_ps;	/* of the switch */
+	uint64_t tail_ps;	/* the gap behind a frame */
+	uint64_t cut_ps;	/* from the start to the bits that a cut-through peer decides by */
 	uint64_t rate_bps;
 	uint64_t delay_ps;
 	uint64_t paused_until_ps[ROCE_FABRIC_PRIOS];
@@ -95,7 +105,6 @@ struct roce_fabric_port {
 	uint64_t paused_sum_ps[ROCE_FABRIC_PRIOS]; /* ended pauses */
 	uint64_t refresh_ps[ROCE_FABRIC_PRIOS];	   /* when the neighbour's pause is repeated */
 	struct roce_event refresh;
-	struct roce_fabric_fault_state *faults; /* of what it sends, or NULL */
 	uint64_t port_counters[ROCE_FABRIC_PORT_COUNTER_COUNT];
 };
 
@@ -116,18 +125,22 @@ struct roce_fabric_group {
 };
 
 struct roce_fabric_switch {
-	struct roce_fabric_switch_config cfg;
-	struct roce_fabric_acl_rule *acl;
-	uint64_t shared_total; /* what reserve and headroom leave */
+	/* What every frame needs. */
+	_Alignas(64) uint64_t shared_total; /* what reserve and headroom leave */
 	uint64_t shared_used;
 	uint64_t shared_max;
-	uint64_t hash_seed;
-	struct roce_prng wred;
 	uint16_t *routes; /* group by destination host */
 	struct roce_fabric_group *groups;
-	uint32_t group_count;
 	uint32_t *hops; /* ports */
+	uint64_t hash_seed;
+	uint32_t acl_count;
+	uint8_t hash; /* enum roce_fabric_hash */
+
+	struct roce_prng wred;
+	uint32_t group_count;
 	uint32_t hop_count;
+	struct roce_fabric_acl_rule *acl;
+	struct roce_fabric_switch_config cfg;
 };
 
 struct roce_fabric_link {
@@ -175,7 +188,12 @@ struct roce_fabric {
 	struct roce_fabric_histogram *histograms;
 	uint32_t flow_count;
 	uint32_t flow_room;
-	uint32_t open_count; /* flows that have not ended */
+	uint32_t open_count;	/* flows that have not ended */
+	uint32_t running_count; /* of them, those that have begun */
+
+	struct roce_fabric_watch *watches;
+	struct roce_fabric_deadlock *deadlock; /* or NULL */
+	uint32_t polling_count;		       /* events that go on for ever */
 
 	uint32_t fault;
 	uint32_t fault_node;

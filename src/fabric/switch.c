@@ -58,7 +58,7 @@ static bool is_match(const struct roce_fabric_acl_rule *rule, const struct roce_
 static bool is_filtered(const struct roce_fabric_switch *sw, const struct roce_fabric_port *in,
 			const struct roce_fabric_frame *frame)
 {
-	for (uint32_t i = 0; i < sw->cfg.acl_count; i++)
+	for (uint32_t i = 0; i < sw->acl_count; i++)
 		if (is_match(&sw->acl[i], in, frame))
 			return true;
 	return false;
@@ -90,7 +90,7 @@ static struct roce_fabric_port *find_egress(const struct roce_fabric_node *node,
 	uint32_t index = 0;
 
 	if (group->count > 1)
-		index = sw->cfg.hash == ROCE_FABRIC_HASH_MURMUR3
+		index = sw->hash == ROCE_FABRIC_HASH_MURMUR3
 				? hash_as_hpcc(node, frame) % group->count
 				: roce_fabric_ecmp_mixed(frame->hash, sw->hash_seed, group->count);
 	else if (group->count == 0)
@@ -144,11 +144,13 @@ static bool mark(struct roce_fabric_port *out, struct roce_fabric_frame *frame)
 static uint64_t ready_ps(const struct roce_fabric_port *in, const struct roce_fabric_port *out,
 			 const struct roce_fabric_frame *frame)
 {
-	uint64_t at_ps = in->f->queue.now_ps + out->latency_ps;
-	uint64_t cut_ps = in->peer->cut_ps;
+	uint64_t at_ps = in->f->queue.now_ps;
 	uint64_t end_ps;
 
-	if (!cut_ps)
+	if (!out->has_unready)
+		return at_ps;
+	at_ps += out->latency_ps;
+	if (!in->peer->is_cut)
 		return at_ps;
 	end_ps = at_ps + roce_fabric_line_ps(in, frame->bytes) - roce_fabric_line_ps(in, 64);
 	end_ps -= roce_fabric_line_ps(out, frame->bytes);
@@ -164,7 +166,7 @@ static bool pass_checks(struct roce_fabric_port *in, struct roce_fabric_frame *f
 		*out_why = ROCE_FABRIC_DROP_MTU;
 		return false;
 	}
-	if (sw->cfg.acl_count && is_filtered(sw, in, frame)) {
+	if (sw->acl_count && is_filtered(sw, in, frame)) {
 		*out_why = ROCE_FABRIC_DROP_ACL;
 		return false;
 	}
@@ -186,8 +188,8 @@ void roce_fabric_switch_receive(struct roce_fabric_port *in, struct roce_fabric_
 	uint8_t tc;
 
 	frame->prio = roce_fabric_classify(qos, frame->traffic_class, frame->pcp);
-	in->prio_counters[frame->prio][ROCE_FABRIC_RX_PACKETS]++;
-	in->prio_counters[frame->prio][ROCE_FABRIC_RX_BYTES] += frame->bytes;
+	in->ingress[frame->prio].rx_packets++;
+	in->ingress[frame->prio].rx_bytes += frame->bytes;
 	if (!pass_checks(in, frame, &why) || !(out = find_egress(node, frame))) {
 		roce_fabric_drop(in, frame, why);
 		return;

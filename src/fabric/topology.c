@@ -7,6 +7,7 @@
 
 #include "fabric/ecmp.h"
 #include "fabric/host.h"
+#include "fabric/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -97,10 +98,11 @@ int roce_fabric_add_switch(struct roce_fabric *f, const struct roce_fabric_switc
 
 	if (err)
 		return err;
-	sw = calloc(1, sizeof(*sw));
+	sw = aligned_alloc(CACHE_LINE, sizeof(*sw));
 	if (!sw)
 		return -ENOMEM;
-	sw->cfg = *cfg;
+	*sw = (struct roce_fabric_switch){
+		.cfg = *cfg, .hash = cfg->hash, .acl_count = cfg->acl_count};
 	if (cfg->acl_count) {
 		sw->acl = calloc(cfg->acl_count, sizeof(*sw->acl));
 		if (!sw->acl) {
@@ -234,6 +236,19 @@ static void seed_switches(struct roce_fabric *f)
 	}
 }
 
+/* The hosts that are broken in this way. */
+static void pause_for_ever(struct roce_fabric *f)
+{
+	for (uint32_t i = 0; i < f->host_count; i++) {
+		const struct roce_fabric_host *host = f->nodes[f->host_nodes[i]].host;
+		uint8_t prios = host->port->profile->cfg.pfc.prios;
+
+		for (uint32_t bits = host->cfg.is_pausing_forever ? prios : 0; bits;
+		     bits &= bits - 1)
+			roce_fabric_pause_tell(host->port, (uint8_t)__builtin_ctz(bits), true);
+	}
+}
+
 int roce_fabric_prepare(struct roce_fabric *f)
 {
 	struct roce_prng root = {f->cfg.seed};
@@ -256,6 +271,12 @@ int roce_fabric_prepare(struct roce_fabric *f)
 		err = roce_fabric_routes_compute(f);
 	for (uint32_t i = 0; !err && i < f->host_count; i++)
 		err = roce_fabric_host_prepare(&f->nodes[f->host_nodes[i]]);
+	if (!err)
+		err = roce_fabric_watchdogs_start(f);
+	if (!err)
+		err = roce_fabric_deadlock_start(f);
+	if (!err)
+		pause_for_ever(f);
 	f->is_prepared = !err;
 	return err;
 }
@@ -273,6 +294,8 @@ void roce_fabric_destroy(struct roce_fabric *f)
 	if (!f)
 		return;
 	roce_fabric_flows_free(f);
+	roce_fabric_watchdogs_free(f);
+	roce_fabric_deadlock_free(f);
 	for (uint32_t i = 0; i < f->node_count; i++) {
 		struct roce_fabric_switch *sw = f->nodes[i].sw;
 

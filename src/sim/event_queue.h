@@ -27,6 +27,7 @@ struct roce_event {
 	struct roce_event *next; /* in its bucket, a ring */
 	struct roce_event *prev;
 	void (*fire)(struct roce_event *ev); /* the event is not queued while it runs */
+	const void *touch;		     /* what it will look at first, or NULL: a hint */
 	uint32_t heap_index;		     /* in the heap, or none */
 };
 

@@ -48,6 +48,23 @@ size_t roce_tx_classes(struct roce_transport *t, uint32_t classes, struct roce_t
 	return n;
 }
 
+size_t roce_tx_answer(struct roce_transport *t, roce_qpn_t qpn, struct roce_tx_pkt *pkt,
+		      roce_ns_t now)
+{
+	struct roce_qp *qp = t->cfg.qp_table[qpn.v & t->cfg.qp_table_mask];
+	size_t n;
+
+	roce_transport_note_time(t, now);
+	if (!qp || qp->cfg.qpn.v != qpn.v || qp->resp.pending_count ||
+	    !roce_responder_has_output(qp))
+		return 0;
+	n = roce_responder_tx(qp, pkt, 1, now);
+	if (n)
+		pkt->is_single = qp->peer && roce_peer_is_single(qp->peer, now);
+	roce_count_by(t, ROCE_STAT_TX_PACKETS, n);
+	return n;
+}
+
 struct roce_qp *roce_tx_last_ready(const struct roce_transport *t)
 {
 	struct roce_list *link = roce_ready_last(&t->ready);

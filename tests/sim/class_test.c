@@ -132,6 +132,74 @@ static void tx_classes__answers(void **state)
 	fixture_stop(&f);
 }
 
+/* An adapter that answers at once gets each ACK, whatever the class; and nothing twice. */
+static void tx_answer__at_once_and_once(void **state)
+{
+	struct roce_transport *to = &f.pair.hosts[1].transport;
+	struct roce_tx_pkt pkts[4], ack;
+	size_t n;
+
+	(void)state;
+	start_with(5);
+	post_write(other.a, 8);
+	post_write(other.a, 8);
+	n = tx(CLASS(5), pkts, 4);
+	assert_int_equal(n, 2);
+	assert_int_equal(roce_tx_answer(to, other.b->cfg.qpn, &ack, 0), 0);
+	for (size_t i = 0; i < n; i++) {
+		const struct roce_rx_pkt rx = {
+			.hdr = pkts[i].hdr,
+			.payload = fixture_bytes(&f, 0, 0),
+			.payload_len = 8,
+			.src = &f.pair.hosts[0].gid,
+			.dst = &f.pair.hosts[1].gid,
+		};
+
+		assert_int_equal(roce_rx(to, &rx, 0), ROCE_RX_ACCEPTED);
+		assert_int_equal(roce_tx_answer(to, other.b->cfg.qpn, &ack, 0), 1);
+		assert_int_equal(ack.hdr.opcode.v, ROCE_RC_ACK);
+		assert_int_equal(ack.hdr.psn.v, pkts[i].hdr.psn.v);
+		assert_int_equal(roce_tx_answer(to, other.b->cfg.qpn, &ack, 0), 0);
+	}
+	assert_int_equal(roce_tx_answer(to, (roce_qpn_t){0}, &ack, 0), 0);
+	assert_int_equal(roce_tx_classes(to, ROCE_TX_CLASSES_ALL, pkts, 4, 0), 0);
+	fixture_stop(&f);
+}
+
+/* READ responses are owed before it, and an ACK behind them waits for its turn. */
+static void tx_answer__not_before_read_responses(void **state)
+{
+	struct roce_transport *to = &f.pair.hosts[1].transport;
+	struct roce_tx_pkt pkts[4], ack;
+	struct roce_sge sge;
+	struct roce_send_wr wr;
+	size_t n;
+
+	(void)state;
+	start_with(5);
+	wr = fixture_wr(&f, 0, ROCE_WR_RDMA_READ, 1, 8, &sge);
+	assert_int_equal(roce_post_send(other.a, &wr, 0), ROCE_POST_OK);
+	post_write(other.a, 8);
+	n = tx(CLASS(5), pkts, 4);
+	assert_int_equal(n, 2);
+	for (size_t i = 0; i < n; i++) {
+		const struct roce_rx_pkt rx = {
+			.hdr = pkts[i].hdr,
+			.payload = fixture_bytes(&f, 0, 0),
+			.payload_len = i ? 8 : 0,
+			.src = &f.pair.hosts[0].gid,
+			.dst = &f.pair.hosts[1].gid,
+		};
+
+		assert_int_equal(roce_rx(to, &rx, 0), ROCE_RX_ACCEPTED);
+	}
+	assert_int_equal(roce_tx_answer(to, other.b->cfg.qpn, &ack, 0), 0);
+	assert_int_equal(roce_tx_classes(to, CLASS(5), pkts, 4, 0), 2);
+	assert_int_equal(pkts[0].hdr.opcode.v, ROCE_RC_READ_RESPONSE_ONLY);
+	assert_int_equal(pkts[1].hdr.opcode.v, ROCE_RC_ACK);
+	fixture_stop(&f);
+}
+
 /* Another path, another class, and who is ready stays so. A RESET ends it. */
 static void set_class__follows_the_path(void **state)
 {
@@ -216,6 +284,8 @@ int main(void)
 		cmocka_unit_test(tx_classes__paused_class_waits_alone),
 		cmocka_unit_test(tx_classes__take_turns),
 		cmocka_unit_test(tx_classes__answers),
+		cmocka_unit_test(tx_answer__at_once_and_once),
+		cmocka_unit_test(tx_answer__not_before_read_responses),
 		cmocka_unit_test(set_class__follows_the_path),
 		cmocka_unit_test(set_class__of_a_queue_pair_that_fails),
 		cmocka_unit_test(tx_classes__datagrams),
