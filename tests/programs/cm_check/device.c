@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define CQES	 32768
+#define CQES	 32767 /* what Soft-RoCE has at most */
 #define SEND_BIT (UINT64_C(1) << 32)
 
 static struct device *get_device(struct check *k, struct ibv_context *verbs)
