@@ -44,6 +44,17 @@ def expect_to_leave(*namespaces):
     process.wait_until(lambda: not any(map(is_running, pids)), 30, "uroced to leave")
 
 
+def kill_uroced(ns):
+    """Returns when another one is there."""
+    before = status(ns)["pid"]
+    ns.run("kill", "-KILL", str(before))
+
+    def is_back():
+        now = status(ns)
+        return now and now["pid"] != before
+    process.wait_until(is_back, 20, "uroced to come back", 0.05)
+
+
 class Check:
     """cm-check, running."""
 

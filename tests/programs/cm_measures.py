@@ -312,23 +312,13 @@ def server_stopped(ctx):
     cm.expect(server.end(), established=25, disconnected=25)
 
 
-def kill_uroced(ns):
-    before = cm.status(ns)["pid"]
-    ns.run("kill", "-KILL", str(before))
-
-    def is_back():
-        now = cm.status(ns)
-        return now and now["pid"] != before
-    process.wait_until(is_back, 20, "uroced to come back", 0.05)
-
-
 @row("connections/uroced-killed-established", WHERE)
 def uroced_killed_established(ctx):
     """Data paths go on, and the end is seen on both sides as ever."""
     server, client = held(ctx, 50)
     for i, ns in enumerate((ctx.topology.a, ctx.topology.b, ctx.topology.a)):
         answered(client, 2 * i + 1)
-        kill_uroced(ns)
+        cm.kill_uroced(ns)
         answered(client, 2 * i + 2)
     cm.expect(client.end(60), "client", established=50, disconnected=50, timewait=50, answers=300)
     cm.expect(server.end(60), "server", established=50, disconnected=50)
@@ -344,7 +334,7 @@ def uroced_killed_meanwhile(ctx):
     client = cm.connect(place.b, place.ipv4, PORT, "-t", "held", "-n", count, "-r", 400)
     for ns in (place.a, place.b, place.a, place.b):
         time.sleep(0.5)
-        kill_uroced(ns)
+        cm.kill_uroced(ns)
     figures = client.result(200, ctx.on_wait)
     ends = sum(figures[name] for name in ("established", "rejected", "unreachable", "errors"))
     if ends != count or figures["ended"] != count or figures["established"] < count // 2:
