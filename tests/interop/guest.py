@@ -54,15 +54,20 @@ class Guest:
 
     def __init__(self, image, ours, accel="tcg", memory_mib=1024, cpus=2):
         self.ours = ours
+        self.image = image
         self.mtu = ours.mtu
         self.folder = tempfile.mkdtemp(prefix="uroce-guest-")
+        self.machine = ["-accel", accel + (",thread=multi" if accel == "tcg" else ""), "-cpu",
+                        "max", "-smp", cpus, "-m", memory_mib]
+        self._start()
+
+    def _start(self):
         socket = os.path.join(self.folder, "agent")
         settings = {"ipv4": f"{self.ipv4}/24", "ipv6": f"{self.ipv6}/64", "mtu": self.mtu}
         self.qemu = process.Process(
-            [QEMU, "-accel", accel + (",thread=multi" if accel == "tcg" else ""), "-cpu", "max",
-             "-smp", cpus, "-m", memory_mib, "-nodefaults", "-no-user-config", "-no-reboot",
+            [QEMU, *self.machine, "-nodefaults", "-no-user-config", "-no-reboot",
              "-display", "none", "-serial", f"file:{self.folder}/console",
-             "-kernel", f"{image}/vmlinuz", "-initrd", f"{image}/initramfs",
+             "-kernel", f"{self.image}/vmlinuz", "-initrd", f"{self.image}/initramfs",
              "-append", "console=ttyS0 quiet panic=-1 mitigations=off audit=0 apparmor=0 "
              "random.trust_cpu=on no_timer_check " +
              " ".join(f"uroce.{key}={value}" for key, value in settings.items()),
@@ -71,7 +76,7 @@ class Guest:
              "-device", "virtio-serial-pci",
              "-chardev", f"socket,id=agent,path={socket},server=on,wait=off",
              "-device", "virtserialport,chardev=agent,name=uroce.agent"],
-            prefix=ours.ns.prefix())
+            prefix=self.ours.ns.prefix())
         self.frozen = False
         self.link = None
         try:
@@ -205,6 +210,14 @@ class Guest:
     def kill(self):
         """It is gone at once, without a word; the next row gets a new one."""
         self.qemu.kill()
+
+    def restart(self):
+        """Power off and on: it has forgotten all, and what it counts it counts anew."""
+        self.qemu.kill()
+        self.link.close()
+        os.unlink(os.path.join(self.folder, "agent"))
+        self._start()
+        self.boot()
 
     def end_all(self):
         """Ends what rows have left behind."""

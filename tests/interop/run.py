@@ -26,6 +26,7 @@ import guest  # noqa: E402
 import image  # noqa: E402
 import rows  # noqa: E402
 import foundation  # noqa: E402,F401
+import rdmacm, endings  # noqa: E402,E401,F401
 import kernel_clients  # noqa: E402,F401
 import perftest  # noqa: E402,F401
 import pingpong  # noqa: E402,F401
