@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void roce_problems_init(struct roce_problems *problems, const char *file)
 {
@@ -27,8 +28,15 @@ void roce_problem_add(struct roce_problems *problems, uint32_t line, const char 
 	va_start(ap, fmt);
 	vsnprintf(out + n, ROCE_PROBLEM_TEXT_MAX - (size_t)n, fmt, ap);
 	va_end(ap);
-	for (; *out; out++) {
-		if ((unsigned char)*out < 0x20 || *out == 0x7f)
-			*out = '?';
+	for (char *p = out; *p; p++) {
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	}
+	/* The same mistake is met again wherever its key applies. */
+	for (uint32_t i = 0; i + 1 < problems->count; i++) {
+		if (strcmp(problems->text[i], out) == 0) {
+			problems->count--;
+			return;
+		}
 	}
 }

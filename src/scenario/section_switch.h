@@ -35,7 +35,7 @@ enum roce_watchdog_action { ROCE_WATCHDOG_DROP, ROCE_WATCHDOG_FORWARD };
 	X(pg_xoff, "buffer.pg_lossless.xoff", BYTES_AUTO, "auto", NULL, "64MB", NULL, 0,           \
 	  "headroom: room for what still comes after XOFF; auto: from rate, length and MTU",       \
 	  "SONiC BUFFER_PROFILE xoff; IEEE 802.1Q annex on PFC buffer requirements")               \
-	X(pg_dynamic_th, "buffer.pg_lossless.dynamic_th", SIGNED, "0", "-8", "8", NULL, 0,         \
+	X(pg_dynamic_th, "buffer.pg_lossless.dynamic_th", SIGNED, "-3","-8", "8", NULL, 0,         \
 	  "XOFF above alpha times the free pool, alpha = 2^dynamic_th",                            \
 	  "SONiC pg_lossless profiles have -3 to 3")                                               \
 	X(pg_static_th, "buffer.pg_lossless.static_th", BYTES, "0", NULL, "64MB", NULL, 0,         \

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the keys of a switch, a port or a host mean together: thresholds that can never fire. */
+#include "scenario/plan.h"
+
+#include <stdio.h>
+
+bool roce_dscp_prio_parse(const char *text, uint8_t *out_dscp, uint8_t *out_prio)
+{
+	unsigned int dscp;
+	unsigned int prio;
+	int end = 0;
+
+	if (sscanf(text, "%2u:%1u%n", &dscp, &prio, &end) != 2 || text[end] || dscp > 63 ||
+	    prio > 7)
+		return false;
+	*out_dscp = (uint8_t)dscp;
+	*out_prio = (uint8_t)prio;
+	return true;
+}
+
+static void check_dscp_prio(const struct roce_words *words, uint32_t line,
+			    struct roce_problems *problems)
+{
+	uint8_t dscp;
+	uint8_t prio;
+
+	for (uint32_t i = 0; i < words->count; i++) {
+		if (!roce_dscp_prio_parse(words->at[i], &dscp, &prio))
+			roce_problem_add(
+				problems, line,
+				"qos.dscp_prio: found \"%.20s\", expected DSCP:PRIO, as 26:3",
+				words->at[i]);
+	}
+}
+
+/* mlnx_qos refuses it too: a strict class has no share. */
+static void check_ets(const struct roce_eight *tsa, const struct roce_eight *tcbw, uint32_t line,
+		      struct roce_problems *problems)
+{
+	for (unsigned int tc = 0; tc < 8; tc++) {
+		if (tsa->at[tc] && tcbw->at[tc])
+			roce_problem_add(problems, line,
+					 "qos.tcbw: %u%% for class %u, which is strict, expected 0",
+					 tcbw->at[tc], tc);
+	}
+}
+
+/* The line of the key that is to blame: the first of them that was written. */
+static uint32_t line_of(uint32_t a, uint32_t b)
+{
+	return a ? a : b;
+}
+
+uint64_t roce_xoff_most(const struct roce_switch_conf *conf)
+{
+	uint64_t shared = conf->buffer_size;
+
+	if (conf->pg_static_th)
+		return conf->pg_size + conf->pg_static_th;
+	/* alpha (B - x) = x, with the whole buffer free of others. */
+	if (conf->pg_dynamic_th >= 0)
+		return conf->pg_size +
+		       (shared << conf->pg_dynamic_th) / ((UINT64_C(1) << conf->pg_dynamic_th) + 1);
+	return conf->pg_size + shared / ((UINT64_C(1) << -conf->pg_dynamic_th) + 1);
+}
+
+/* Does PFC act on a priority whose class is marked? */
+static bool has_marked_lossless(const struct roce_switch_conf *conf)
+{
+	for (unsigned int prio = 0; prio < 8; prio++) {
+		if (conf->pfc.at[prio] && conf->ecn_tc.at[conf->prio_tc.at[prio]])
+			return true;
+	}
+	return false;
+}
+
+static void check_ecn(const struct roce_switch_conf *conf, struct roce_problems *problems)
+{
+	uint32_t line = line_of(conf->where.kmin, conf->where.buffer_size);
+	uint64_t most = roce_xoff_most(conf);
+
+	if (!conf->ecn)
+		return;
+	if (conf->kmax < conf->kmin)
+		roce_problem_add(problems, line_of(conf->where.kmax, conf->where.kmin),
+				 "ecn.kmax: %llu is below kmin, %llu",
+				 (unsigned long long)conf->kmax, (unsigned long long)conf->kmin);
+	if (conf->kmin >= conf->buffer_size)
+		roce_problem_add(
+			problems, line, "ecn.kmin: %llu can never be reached: the buffer has %llu",
+			(unsigned long long)conf->kmin, (unsigned long long)conf->buffer_size);
+	else if (has_marked_lossless(conf) && conf->kmin >= most)
+		roce_problem_add(problems, line_of(line, conf->where.pg_static_th),
+				 "ecn.kmin: %llu is not below the XOFF point, at most %llu: PFC "
+				 "would always act first",
+				 (unsigned long long)conf->kmin, (unsigned long long)most);
+}
+
+static void check_buffer(const struct roce_switch_conf *conf, struct roce_problems *problems)
+{
+	if (conf->pg_xoff != ROCE_AUTO && conf->pg_size + conf->pg_xoff > conf->buffer_size)
+		roce_problem_add(problems, line_of(conf->where.pg_xoff, conf->where.buffer_size),
+				 "buffer.pg_lossless: reserve and headroom of %llu are larger than "
+				 "the buffer, %llu",
+				 (unsigned long long)(conf->pg_size + conf->pg_xoff),
+				 (unsigned long long)conf->buffer_size);
+	if (conf->pg_static_th >= conf->buffer_size)
+		roce_problem_add(problems, conf->where.pg_static_th,
+				 "buffer.pg_lossless.static_th: %llu can never be reached: the "
+				 "buffer has %llu",
+				 (unsigned long long)conf->pg_static_th,
+				 (unsigned long long)conf->buffer_size);
+}
+
+void roce_check_switch(const struct roce_switch_conf *conf, struct roce_problems *problems)
+{
+	check_dscp_prio(&conf->dscp_prio, conf->where.dscp_prio, problems);
+	check_ets(&conf->tsa, &conf->tcbw, line_of(conf->where.tcbw, conf->where.tsa), problems);
+	check_ecn(conf, problems);
+	check_buffer(conf, problems);
+	if (conf->watchdog && conf->watchdog_detection < conf->watchdog_poll)
+		roce_problem_add(
+			problems,
+			line_of(conf->where.watchdog_detection, conf->where.watchdog_poll),
+			"watchdog.detection_time: below poll_interval, by which it is measured");
+}
+
+/* Headers of a packet in an IPv6 one: IP, UDP, BTH, the largest extension, ICRC. */
+#define HEADERS_MOST (40u + 8u + 12u + 28u + 4u)
+
+void roce_check_host(const struct roce_host_conf *conf, struct roce_problems *problems)
+{
+	uint64_t path_mtu = UINT64_C(256) << conf->path_mtu;
+
+	check_dscp_prio(&conf->dscp_prio, conf->where.dscp_prio, problems);
+	check_ets(&conf->tsa, &conf->tcbw, line_of(conf->where.tcbw, conf->where.tsa), problems);
+	if (path_mtu + HEADERS_MOST > conf->mtu)
+		roce_problem_add(
+			problems, line_of(conf->where.path_mtu, conf->where.mtu),
+			"path_mtu: packets of %llu bytes and headers do not fit into mtu, %llu",
+			(unsigned long long)path_mtu, (unsigned long long)conf->mtu);
+}
