@@ -140,3 +140,23 @@ void roce_check_host(const struct roce_host_conf *conf, struct roce_problems *pr
 			"path_mtu: packets of %llu bytes and headers do not fit into mtu, %llu",
 			(unsigned long long)path_mtu, (unsigned long long)conf->mtu);
 }
+
+#define PERCENTILES_MAX 8
+
+void roce_check_output(const struct roce_output_conf *conf, struct roce_problems *problems)
+{
+	uint64_t fraction;
+
+	if (conf->percentiles.count > PERCENTILES_MAX)
+		roce_problem_add(problems, conf->where.percentiles,
+				 "percentiles: %u, expected at most %d", conf->percentiles.count,
+				 PERCENTILES_MAX);
+	for (uint32_t i = 0; i < conf->percentiles.count; i++) {
+		if (roce_unit_parse(ROCE_UNIT_PERCENT, conf->percentiles.at[i], &fraction) ||
+		    fraction > ROCE_FRACTION_ONE)
+			roce_problem_add(
+				problems, conf->where.percentiles,
+				"percentiles: found \"%.20s\", expected a number up to 100",
+				conf->percentiles.at[i]);
+	}
+}

@@ -365,7 +365,10 @@ static bool make_tables(struct roce_plan *plan)
 bool roce_plan_resolve(struct roce_plan *plan, struct roce_problems *problems)
 {
 	uint32_t before = problems->count;
+	const struct roce_topology_conf *t = &plan->scenario->topology;
 
+	if (t->routing == ROCE_ROUTING_CLOCKWISE && t->kind != ROCE_TOPOLOGY_RING)
+		roce_problem_add(problems, t->where.routing, "routing: clockwise is for a ring");
 	if (!make_tables(plan)) {
 		free(plan->ports[1]);
 		plan->ports[1] = NULL;
@@ -377,6 +380,7 @@ bool roce_plan_resolve(struct roce_plan *plan, struct roce_problems *problems)
 	resolve_nodes(plan, problems, true);
 	resolve_ports(plan, problems);
 	check_all(plan, problems);
+	roce_check_output(&plan->scenario->output, problems);
 	resolve_acl(plan, problems);
 	resolve_routes(plan, problems);
 	resolve_faults(plan, problems);
@@ -406,6 +410,23 @@ static void build_workloads(struct roce_plan *plan, const char *folder,
 	free(rates);
 }
 
+static void check_flows(struct roce_plan *plan, struct roce_problems *problems)
+{
+	const struct roce_graph *g = &plan->graph;
+
+	for (uint32_t i = 0; i < plan->flows.count; i++) {
+		const struct roce_flow *f = &plan->flows.at[i];
+
+		if (plan->hosts[f->src]->address == plan->hosts[f->dst]->address)
+			continue;
+		roce_problem_add(
+			problems, plan->scenario->workloads[f->workload].where.kind,
+			"hosts %s and %s have addresses of different kinds, `host.address`",
+			g->nodes[f->src].name, g->nodes[f->dst].name);
+		return;
+	}
+}
+
 bool roce_plan_init(struct roce_plan *plan, struct roce_scenario *scenario, const char *folder,
 		    struct roce_problems *problems)
 {
@@ -415,8 +436,10 @@ bool roce_plan_init(struct roce_plan *plan, struct roce_scenario *scenario, cons
 	if (!roce_topology_build(&scenario->topology, &plan->graph, problems))
 		return false;
 	roce_plan_resolve(plan, problems);
-	if (plan->ports[1])
+	if (plan->ports[1]) {
 		build_workloads(plan, folder, problems);
+		check_flows(plan, problems);
+	}
 	return problems->count == 0;
 }
 

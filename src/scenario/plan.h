@@ -82,6 +82,7 @@ static inline const struct roce_link_conf *roce_plan_host_link(const struct roce
 
 void roce_check_switch(const struct roce_switch_conf *conf, struct roce_problems *problems);
 void roce_check_host(const struct roce_host_conf *conf, struct roce_problems *problems);
+void roce_check_output(const struct roce_output_conf *conf, struct roce_problems *problems);
 /* "26:3" */
 bool roce_dscp_prio_parse(const char *text, uint8_t *out_dscp, uint8_t *out_prio);
 /* Bytes that a priority of one port may hold before XOFF, at most. */

@@ -63,6 +63,17 @@ static const struct command commands[] = {
 	{"stop", "[--force]", "end the daemon", roce_cmd_stop,
 	 "Refuses while programs hold slots. With --force their traffic goes on all the same:\n"
 	 "the next process that needs a daemon starts one.\n"},
+	{"sim", "[OPTION...] SCENARIO.yaml", "simulate a RoCE network", roce_cmd_sim,
+	 "Every host of the simulated network runs the transport of these libraries; switches\n"
+	 "have shared buffers, PFC, ECN, ETS and ECMP. Prints a summary. A scenario with mistakes\n"
+	 "is refused with a line for each, and exit status 2.\n"
+	 "\n"
+	 "  --json FILE      the results as JSON; - for standard output, without the summary\n"
+	 "  --seed N         another seed than the scenario's\n"
+	 "  --until TIME     end at this simulated time, as 10ms\n"
+	 "  --check          only say what is wrong with the scenario\n"
+	 "  --explain [KEY]  what a key means, what it may be, its default and why; or all keys\n"
+	 "  --schema         a JSON schema of scenarios, for editors\n"},
 	{"version", "", "print the version", cmd_version, "Also as uroce --version.\n"},
 	{"help", "[COMMAND]", "print this, or all about one command", cmd_help,
 	 "Also as uroce --help and uroce COMMAND --help.\n"},

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A plan becomes a fabric: the calls of fabric/fabric.h in their order. Nodes of the fabric have
+ * the numbers of the graph, flows those of the plan.
+ */
+#ifndef ROCE_SCENARIO_BUILD_H
+#define ROCE_SCENARIO_BUILD_H
+
+#include "fabric/fabric.h"
+#include "scenario/plan.h"
+
+struct roce_built {
+	const struct roce_plan *plan; /* borrowed */
+	struct roce_fabric *fabric;
+	uint32_t *edge_ports[2]; /* port number at end a and b of each edge */
+	uint64_t *reroutes;	 /* times at which routes are to be computed anew, rising */
+	uint32_t reroute_count;
+};
+
+/* False: the reason is in `problems`; the struct is to be ended all the same. The observer may be
+ * NULL. */
+bool roce_build(struct roce_built *built, const struct roce_plan *plan,
+		const struct roce_fabric_observer *observer, void *observer_ctx,
+		struct roce_problems *problems);
+void roce_build_fini(struct roce_built *built);
+
+/* The first time after `ps` at which the run has to come back for roce_build_reroute();
+ * ROCE_FABRIC_NEVER if none. */
+uint64_t roce_build_next_stop(const struct roce_built *built, uint64_t ps);
+void roce_build_reroute(struct roce_built *built);
+
+#endif

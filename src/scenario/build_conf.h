@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sections of a scenario to configurations of the fabric, one function for each; for build.c. */
+#ifndef ROCE_SCENARIO_BUILD_CONF_H
+#define ROCE_SCENARIO_BUILD_CONF_H
+
+#include "fabric/fabric.h"
+#include "scenario/plan.h"
+
+void roce_build_fabric(const struct roce_plan *plan, struct roce_fabric_config *out);
+void roce_build_switch(const struct roce_switch_conf *conf, int rank,
+		       struct roce_fabric_switch_config *out);
+void roce_build_switch_port(const struct roce_switch_conf *conf,
+			    struct roce_fabric_port_config *out);
+void roce_build_host(const struct roce_plan *plan, uint32_t node,
+		     struct roce_fabric_host_config *out);
+void roce_build_host_port(const struct roce_host_conf *conf, struct roce_fabric_port_config *out);
+void roce_build_link(const struct roce_link_conf *conf, struct roce_fabric_link_config *out);
+void roce_build_flow(const struct roce_plan *plan, const struct roce_flow *flow,
+		     struct roce_fabric_flow_config *out);
+/* Without hosts: any. */
+void roce_build_acl_rule(const struct roce_acl_conf *conf, struct roce_fabric_acl_rule *out);
+void roce_build_acl_host(const struct roce_plan *plan, uint32_t node, struct roce_gid *out_gid,
+			 uint8_t *out_bits);
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Scenarios as fabrics: what the file says reaches the ports; every kind of topology carries its
+ * flows; filters, static routes, links that go down, rings that lock up do what they say; the seed
+ * decides.
+ */
+#include "scenario/build.h"
+#include "scenario/build_conf.h"
+#include "scenario/outcome.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct roce_problems problems;
+static struct roce_scenario *scenario;
+static struct roce_plan plan;
+static struct roce_built built;
+static struct roce_outcome outcome;
+
+static bool make(const char *text)
+{
+	roce_problems_init(&problems, "b.yaml");
+	memset(&plan, 0, sizeof(plan));
+	memset(&built, 0, sizeof(built));
+	memset(&outcome, 0, sizeof(outcome));
+	scenario = roce_scenario_load(text, strlen(text), "b.yaml", &problems);
+	return scenario && roce_plan_init(&plan, scenario, NULL, &problems) &&
+	       roce_build(&built, &plan, NULL, NULL, &problems);
+}
+
+static void drop(void)
+{
+	roce_outcome_fini(&outcome);
+	roce_build_fini(&built);
+	roce_plan_fini(&plan);
+	roce_scenario_destroy(scenario);
+}
+
+/* To its end, with reroutes. */
+static void run(const char *text)
+{
+	enum roce_fabric_end end = ROCE_FABRIC_END_TIME;
+	uint64_t now = 0;
+	uint64_t until;
+
+	if (!make(text))
+		fail_msg("%s: %s", text, problems.text[0]);
+	until = scenario->general.until ? scenario->general.until : ROCE_FABRIC_NEVER;
+	while (end == ROCE_FABRIC_END_TIME && now < until) {
+		uint64_t stop = roce_build_next_stop(&built, now);
+
+		end = roce_fabric_run(built.fabric, stop < until ? stop : until);
+		now = roce_fabric_now_ps(built.fabric);
+		if (now == stop)
+			roce_build_reroute(&built);
+	}
+	assert_int_equal(roce_outcome_init(&outcome, &built, end), 0);
+}
+
+static void build__defaults_are_the_fabrics(void **state)
+{
+	struct roce_fabric_port_config mine;
+	struct roce_fabric_port_config theirs;
+	struct roce_fabric_switch_config sw;
+	struct roce_fabric_switch_config sw_theirs;
+	struct roce_fabric_host_config host;
+	struct roce_fabric_host_config host_theirs;
+
+	(void)state;
+	assert_true(make("workload: [{from: h0, to: h1}]\n"));
+	memset(&theirs, 0, sizeof(theirs));
+	roce_fabric_port_defaults(&theirs);
+	roce_build_switch_port(&scenario->sw, &mine);
+	assert_memory_equal(&mine.qos, &theirs.qos, sizeof(mine.qos));
+	assert_memory_equal(&mine.pfc, &theirs.pfc, sizeof(mine.pfc));
+	assert_memory_equal(&mine.ecn, &theirs.ecn, sizeof(mine.ecn));
+	assert_memory_equal(&mine.buffer, &theirs.buffer, sizeof(mine.buffer));
+	assert_int_equal(mine.mtu_bytes, theirs.mtu_bytes);
+	roce_build_host_port(&scenario->host, &mine);
+	assert_memory_equal(&mine.qos, &theirs.qos, sizeof(mine.qos));
+	assert_memory_equal(&mine.buffer, &theirs.buffer, sizeof(mine.buffer));
+	roce_fabric_switch_defaults(&sw_theirs);
+	roce_build_switch(&scenario->sw, -1, &sw);
+	assert_int_equal(sw.buffer_bytes, sw_theirs.buffer_bytes);
+	assert_int_equal(sw.latency_ps, sw_theirs.latency_ps);
+	assert_int_equal(sw.watchdog.detect_ps, sw_theirs.watchdog.detect_ps);
+	roce_fabric_host_defaults(&host_theirs);
+	roce_build_host(&plan, 0, &host);
+	assert_int_equal(host.tx_delay_ps, host_theirs.tx_delay_ps);
+	assert_int_equal(host.rx_delay_ps, host_theirs.rx_delay_ps);
+	assert_int_equal(host.rx_buffer_bytes, host_theirs.rx_buffer_bytes);
+	assert_int_equal(host.ack_interval_packets, host_theirs.ack_interval_packets);
+	assert_int_equal(host.ack_prio, host_theirs.ack_prio);
+	drop();
+}
+
+static void build__keys_reach_the_ports(void **state)
+{
+	struct roce_fabric_port_view view;
+	uint32_t s0;
+
+	(void)state;
+	assert_true(make("topology: {kind: dumbbell}\n"
+			 "link: {rate: 40G, length: 1km}\n"
+			 "switch:\n"
+			 "  buffer: {pg_lossless: {xoff: 50kB, static_th: 900kB}}\n"
+			 "  ecn: {kmin: 5kB, kmax: 200kB, pmax: 1%, at: dequeue}\n"
+			 "  qos: {dscp_prio: [30:3], tcbw: [25,0,0,75,0,0,0,0]}\n"
+			 "ports: [{match: \"s0:s1\", pfc: {quanta: 100}}]\n"
+			 "workload: [{from: h0, to: h2}]\n"));
+	s0 = roce_graph_find(&plan.graph, "s0");
+	assert_int_equal(roce_fabric_port_view(built.fabric, s0, 2, &view), 0);
+	assert_int_equal(view.peer_node, roce_graph_find(&plan.graph, "s1"));
+	assert_int_equal(view.rate_bps, 40000000000);
+	assert_int_equal(view.delay_ps, 5 * ROCE_PS_PER_US);
+	assert_int_equal(view.headroom_bytes[3], 50000);
+	assert_int_equal(view.cfg->buffer[3].xoff_bytes, 900000);
+	assert_int_equal(view.cfg->ecn[3].kmin_bytes, 5000);
+	assert_int_equal(view.cfg->ecn[3].pmax_ppm, 10000);
+	assert_true(view.cfg->ecn[3].is_at_dequeue);
+	assert_false(view.cfg->ecn[0].is_enabled);
+	assert_int_equal(view.cfg->qos.dscp_to_prio[30], 3);
+	assert_int_equal(view.cfg->qos.tc_weight[3], 75);
+	assert_int_equal(view.cfg->qos.tc_weight[6], 1);
+	assert_int_equal(view.cfg->qos.tc_scheduler[6], ROCE_FABRIC_STRICT);
+	assert_int_equal(view.cfg->pfc.quanta, 100);
+	assert_int_equal(roce_fabric_port_view(built.fabric, s0, 0, &view), 0);
+	assert_int_equal(view.cfg->pfc.quanta, 65535);
+	drop();
+}
+
+static void build__headrooms_of_all_ports(void **state)
+{
+	(void)state;
+	assert_false(make("topology: {hosts: 64}\n"
+			  "switch:\n"
+			  "  buffer:\n"
+			  "    size: 8MB\n"
+			  "    pg_lossless: {xoff: 200kB}\n"
+			  "workload: [{from: h0, to: h1}]\n"));
+	assert_string_equal(problems.text[0], "b.yaml:4: s0, network: reserve and headroom of all "
+					      "ports are more than the buffer");
+	drop();
+}
+
+static void build__every_topology_carries_flows(void **state)
+{
+	static const char *const kinds[] = {
+		"kind: star",
+		"kind: dumbbell",
+		"kind: parking-lot",
+		"kind: ring",
+		"kind: leaf-spine",
+		"kind: three-tier",
+		"kind: fat-tree",
+		"kind: dragonfly, groups: 3",
+		"kind: leaf-spine, routing: up-down, uplinks: 2",
+		"kind: ring, routing: clockwise",
+		"kind: graph, switch_names: [a, b], edges: [x-a, a-b, b-y, b-z]",
+	};
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		snprintf(text, sizeof(text),
+			 "topology: {%s}\nworkload: [{kind: permutation, bytes: 20kB}]\n",
+			 kinds[i]);
+		run(text);
+		assert_int_equal(outcome.end, ROCE_FABRIC_END_DONE);
+		assert_int_equal(outcome.workloads[0].done, plan.graph.host_count);
+		assert_int_equal(outcome.workloads[0].bytes, plan.graph.host_count * 20000);
+		assert_int_equal(outcome.drops, 0);
+		drop();
+	}
+}
+
+static void build__every_workload_ends(void **state)
+{
+	static const char *const kinds[] = {
+		"kind: flow, from: h0, to: h1, op: read",
+		"kind: flow, from: h0, to: h1, service: uc",
+		"kind: flow, from: h0, to: h1, service: ud, op: send, bytes: 50kB",
+		"kind: flow, from: h0, to: h1, queue_pairs: 4, rounds: 2",
+		"kind: incast, to: h0, bytes: 50kB, rounds: 2",
+		"kind: all-to-all, bytes: 4kB",
+		"kind: all-reduce, bytes: 100kB",
+		"kind: storage, from: h0..h3, to: h4..h7, operations: 5",
+		"kind: poisson, cdf: storage, load: 20%, duration: 20us",
+		"kind: requests, from: h0..h3, to: h4..h7, rate_per_client: 200k/s, duration: "
+		"100us",
+		"kind: background, to: h0, duration: 50us",
+	};
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		snprintf(text, sizeof(text), "topology: {hosts: 8}\nworkload: [{%s}]\n", kinds[i]);
+		run(text);
+		if (outcome.end != ROCE_FABRIC_END_DONE ||
+		    outcome.workloads[0].done != plan.flows.count || outcome.drops)
+			fail_msg("%s: %s, %u of %u, %u drops", kinds[i],
+				 roce_fabric_end_str(outcome.end), outcome.workloads[0].done,
+				 plan.flows.count, (unsigned int)outcome.drops);
+		drop();
+	}
+}
+
+/* A ring that everybody goes the same way round waits for itself; the shorter way does not. */
+static void build__a_ring_locks_up(void **state)
+{
+	static const char form[] =
+		"topology: {kind: ring, routing: %s, switches: 3}\n"
+		"switch: {ecn: {enabled: off}, buffer: {pg_lossless: {static_th: 100kB}}}\n"
+		"stall: 1ms\nuntil: 100ms\n"
+		"workload:\n"
+		"  - {from: \"@s0\", to: \"@s2\", bytes: 20MB}\n"
+		"  - {from: \"@s1\", to: \"@s0\", bytes: 20MB}\n"
+		"  - {from: \"@s2\", to: \"@s1\", bytes: 20MB}\n";
+	char text[512];
+
+	(void)state;
+	snprintf(text, sizeof(text), form, "clockwise");
+	run(text);
+	assert_int_not_equal(outcome.end, ROCE_FABRIC_END_DONE);
+	assert_int_equal(outcome.totals.flows_done, 0);
+	drop();
+	snprintf(text, sizeof(text), form, "shortest");
+	run(text);
+	assert_int_equal(outcome.end, ROCE_FABRIC_END_DONE);
+	drop();
+}
+
+static void build__filters(void **state)
+{
+	static const char form[] = "host: {address: %s, retry: {count: 0, timeout: 8}}\n"
+				   "acl: [{family: ipv6, udp_port: 4791, dst: h1}]\n"
+				   "workload:\n"
+				   "  - {from: h0, to: h1, bytes: 10kB}\n"
+				   "  - {from: h0, to: h2, bytes: 10kB}\n";
+	char text[512];
+
+	(void)state;
+	snprintf(text, sizeof(text), form, "ipv4");
+	run(text);
+	assert_int_equal(outcome.workloads[0].done, 1);
+	assert_int_equal(outcome.totals.drops[ROCE_FABRIC_DROP_ACL], 0);
+	drop();
+	snprintf(text, sizeof(text), form, "ipv6");
+	run(text);
+	assert_int_equal(outcome.workloads[0].failed, 1);
+	assert_int_equal(outcome.workloads[1].done, 1);
+	assert_true(outcome.totals.drops[ROCE_FABRIC_DROP_ACL] > 0);
+	drop();
+}
+
+static void build__static_routes(void **state)
+{
+	struct roce_fabric_port_view view;
+	uint32_t hops[8];
+	uint32_t leaf0;
+
+	(void)state;
+	assert_true(make("topology: {kind: leaf-spine}\n"
+			 "routes: [{at: leaf0, to: h31, via: spine1}]\n"
+			 "workload: [{from: h0, to: h31}]\n"));
+	leaf0 = roce_graph_find(&plan.graph, "leaf0");
+	assert_int_equal(roce_fabric_next_hops(built.fabric, leaf0, 31, hops, 8), 1);
+	assert_int_equal(roce_fabric_port_view(built.fabric, leaf0, hops[0], &view), 0);
+	assert_int_equal(view.peer_node, roce_graph_find(&plan.graph, "spine1"));
+	assert_int_equal(roce_fabric_next_hops(built.fabric, leaf0, 30, hops, 8), 2);
+	drop();
+}
+
+/* A link that stays down: with routes that follow, the flow goes on by the other spine. */
+static void build__links_that_go_down(void **state)
+{
+	static const char form[] = "topology: {kind: leaf-spine, leaves: 2, hosts_per_leaf: 4}\n"
+				   "host: {retry: {timeout: 6}}\n"
+				   "faults: [{link: leaf0-spine0, at: 100us%s}]\n"
+				   "until: 20ms\n"
+				   "workload: [{from: h0..h3, to: h4..h7, bytes: 2MB}]\n";
+	char text[512];
+
+	(void)state;
+	snprintf(text, sizeof(text), form, "");
+	run(text);
+	assert_true(outcome.workloads[0].done < plan.flows.count);
+	assert_true(outcome.totals.drops[ROCE_FABRIC_DROP_LINK_DOWN] > 0);
+	drop();
+	snprintf(text, sizeof(text), form, ", reroute: 200us");
+	run(text);
+	assert_int_equal(outcome.workloads[0].done, plan.flows.count);
+	drop();
+}
+
+static void build__the_seed_decides(void **state)
+{
+	static const char form[] = "seed: %d\ntopology: {kind: fat-tree}\n"
+				   "workload: [{kind: permutation, bytes: 100kB}]\n";
+	struct roce_fabric_totals totals[3];
+	uint64_t ends[3];
+	char text[256];
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		snprintf(text, sizeof(text), form, i == 2 ? 2 : 1);
+		run(text);
+		totals[i] = outcome.totals;
+		ends[i] = outcome.now_ps;
+		drop();
+	}
+	assert_memory_equal(&totals[0], &totals[1], sizeof(totals[0]));
+	assert_int_equal(ends[0], ends[1]);
+	assert_int_not_equal(ends[0], ends[2]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(build__defaults_are_the_fabrics),
+		cmocka_unit_test(build__keys_reach_the_ports),
+		cmocka_unit_test(build__headrooms_of_all_ports),
+		cmocka_unit_test(build__every_topology_carries_flows),
+		cmocka_unit_test(build__every_workload_ends),
+		cmocka_unit_test(build__a_ring_locks_up),
+		cmocka_unit_test(build__filters),
+		cmocka_unit_test(build__static_routes),
+		cmocka_unit_test(build__links_that_go_down),
+		cmocka_unit_test(build__the_seed_decides),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

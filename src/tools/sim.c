@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `uroce sim`: a scenario is loaded, checked, planned, built, run and told about. What is wrong
+ * with it is said line by line, with exit status 2; a run that ends in a deadlock or with failed
+ * flows has done what it is for, and has status 0.
+ */
+#include "tools/command.h"
+#include "tools/sim.h"
+
+#include "scenario/explain.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLICE_PS_FIRST (10 * ROCE_PS_PER_US)
+#define SLICE_SECONDS  0.05
+
+struct options {
+	bool is_check;
+	bool is_explain;
+	bool is_schema;
+	const char *json;
+	const char *seed;
+	const char *until;
+	const char *key;
+	const char *file;
+};
+
+enum { OPT_CHECK = 256, OPT_EXPLAIN, OPT_SCHEMA, OPT_JSON, OPT_SEED, OPT_UNTIL };
+
+static const struct option long_options[] = {
+	{"check", no_argument, NULL, OPT_CHECK},
+	{"explain", no_argument, NULL, OPT_EXPLAIN},
+	{"schema", no_argument, NULL, OPT_SCHEMA},
+	{"json", required_argument, NULL, OPT_JSON},
+	{"seed", required_argument, NULL, OPT_SEED},
+	{"until", required_argument, NULL, OPT_UNTIL},
+	{NULL, 0, NULL, 0},
+};
+
+static int parse_options(int argc, char **argv, struct options *o)
+{
+	int c;
+
+	optind = 1;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		switch (c) {
+		case OPT_CHECK:
+			o->is_check = true;
+			break;
+		case OPT_EXPLAIN:
+			o->is_explain = true;
+			break;
+		case OPT_SCHEMA:
+			o->is_schema = true;
+			break;
+		case OPT_JSON:
+			o->json = optarg;
+			break;
+		case OPT_SEED:
+			o->seed = optarg;
+			break;
+		case OPT_UNTIL:
+			o->until = optarg;
+			break;
+		default:
+			return roce_usage_error("sim", "no option %s, or its value is missing",
+						argv[optind - 1]);
+		}
+	}
+	o->file = argv[optind];
+	if (o->file && argv[optind + 1])
+		return roce_usage_error("sim", "one argument, got %s too", argv[optind + 1]);
+	return ROCE_EXIT_OK;
+}
+
+/* ---- explaining ---- */
+
+static int explain(const char *key)
+{
+	char nearest[128];
+
+	if (!key) {
+		roce_explain_list(stdout);
+		return ROCE_EXIT_OK;
+	}
+	if (roce_explain_key(stdout, key, nearest) == 0)
+		return ROCE_EXIT_OK;
+	return roce_usage_error("sim", "no key %s%s%s%s", key, *nearest ? "; did you mean " : "",
+				nearest, *nearest ? "?" : "");
+}
+
+static int print_schema(void)
+{
+	if (roce_explain_schema(stdout) == 0)
+		return ROCE_EXIT_OK;
+	fprintf(stderr, "uroce sim: out of memory\n");
+	return ROCE_EXIT_FAILED;
+}
+
+/* ---- running ---- */
+
+static int print_problems(const struct roce_problems *problems)
+{
+	uint32_t kept = roce_problems_kept(problems);
+
+	for (uint32_t i = 0; i < kept; i++)
+		fprintf(stderr, "%s\n", problems->text[i]);
+	if (kept < problems->count)
+		fprintf(stderr, "%s: and %u more\n", problems->file, problems->count - kept);
+	return ROCE_EXIT_USAGE;
+}
+
+/* What the command line says over the file. */
+static int apply_options(const struct options *o, struct roce_general_conf *general)
+{
+	if (o->seed && roce_unit_parse(ROCE_UNIT_COUNT, o->seed, &general->seed))
+		return roce_usage_error("sim", "--seed %s: expected %s", o->seed,
+					roce_unit_expected(ROCE_UNIT_COUNT));
+	if (o->until && roce_unit_parse(ROCE_UNIT_TIME, o->until, &general->until))
+		return roce_usage_error("sim", "--until %s: expected %s", o->until,
+					roce_unit_expected(ROCE_UNIT_TIME));
+	return ROCE_EXIT_OK;
+}
+
+/* In slices of about SLICE_SECONDS, so that the bar moves, and back for what is to be done then. */
+static enum roce_fabric_end run(struct roce_built *built, uint64_t until_ps,
+				struct roce_sim_bar *bar)
+{
+	enum roce_fabric_end end = ROCE_FABRIC_END_TIME;
+	uint64_t slice = SLICE_PS_FIRST;
+	uint64_t now = 0;
+
+	while (end == ROCE_FABRIC_END_TIME && now < until_ps) {
+		uint64_t stop = roce_build_next_stop(built, now);
+		uint64_t to = stop < until_ps ? stop : until_ps;
+		double begun = roce_sim_clock();
+
+		if (bar->is_on && to - now > slice)
+			to = now + slice;
+		end = roce_fabric_run(built->fabric, to);
+		now = roce_fabric_now_ps(built->fabric);
+		if (now == stop)
+			roce_build_reroute(built);
+		slice = roce_sim_clock() - begun < SLICE_SECONDS ? slice * 2 : slice / 2 + 1;
+		roce_sim_bar_draw(bar);
+	}
+	return end;
+}
+
+static int report(const struct options *o, struct roce_outcome *outcome)
+{
+	bool is_json_only = o->json && strcmp(o->json, "-") == 0;
+	int r = 0;
+
+	if (!is_json_only)
+		roce_sim_print_table(outcome, stdout);
+	if (o->json)
+		r = roce_sim_write_json(outcome, o->json);
+	if (!r)
+		return ROCE_EXIT_OK;
+	fprintf(stderr, "uroce sim: %s: %s\n", o->json, strerror(-r));
+	return ROCE_EXIT_FAILED;
+}
+
+static int run_plan(const struct options *o, const struct roce_plan *plan,
+		    struct roce_problems *problems)
+{
+	uint64_t until = plan->scenario->general.until;
+	struct roce_outcome outcome;
+	struct roce_sim_bar bar;
+	struct roce_built built;
+	enum roce_fabric_end end;
+	double begun;
+	int rc;
+
+	if (!roce_build(&built, plan, NULL, NULL, problems)) {
+		roce_build_fini(&built);
+		return print_problems(problems);
+	}
+	if (o->is_check) {
+		roce_build_fini(&built);
+		return ROCE_EXIT_OK;
+	}
+	until = until ? until : ROCE_FABRIC_NEVER;
+	roce_sim_bar_init(&bar, &built, until);
+	begun = roce_sim_clock();
+	end = run(&built, until, &bar);
+	roce_sim_bar_end(&bar);
+	if (roce_outcome_init(&outcome, &built, end)) {
+		fprintf(stderr, "uroce sim: out of memory\n");
+		rc = ROCE_EXIT_FAILED;
+	} else {
+		outcome.wall_seconds = roce_sim_clock() - begun;
+		rc = report(o, &outcome);
+		roce_outcome_fini(&outcome);
+	}
+	roce_build_fini(&built);
+	return rc;
+}
+
+/* Files that a scenario names are looked for beside it. */
+static int run_scenario(const struct options *o)
+{
+	static struct roce_problems problems;
+	struct roce_scenario *scenario;
+	struct roce_plan plan;
+	const char *slash = strrchr(o->file, '/');
+	char *folder = slash ? strndup(o->file, (size_t)(slash - o->file)) : strdup(".");
+	int rc;
+
+	roce_problems_init(&problems, o->file);
+	scenario = roce_scenario_load_file(o->file, &problems);
+	if (!scenario || !folder) {
+		free(folder);
+		roce_scenario_destroy(scenario);
+		return print_problems(&problems);
+	}
+	rc = apply_options(o, &scenario->general);
+	if (rc == ROCE_EXIT_OK) {
+		if (roce_plan_init(&plan, scenario, folder, &problems))
+			rc = run_plan(o, &plan, &problems);
+		else
+			rc = print_problems(&problems);
+		roce_plan_fini(&plan);
+	}
+	roce_scenario_destroy(scenario);
+	free(folder);
+	return rc;
+}
+
+int roce_cmd_sim(int argc, char **argv)
+{
+	struct options o = {0};
+	int rc = parse_options(argc, argv, &o);
+
+	if (rc != ROCE_EXIT_OK)
+		return rc;
+	if (o.is_schema && !o.file)
+		return print_schema();
+	if (o.is_explain)
+		return explain(o.file);
+	if (!o.file)
+		return roce_usage_error("sim", "no scenario given");
+	return run_scenario(&o);
+}

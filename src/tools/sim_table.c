@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The summary of a run: a line for each workload, then what the network did, then how it ended. */
+#include "tools/sim.h"
+
+#include <string.h>
+
+static void print_head(const struct roce_outcome *o, FILE *out)
+{
+	const struct roce_general_conf *g = &o->built->plan->scenario->general;
+	const struct roce_graph *graph = &o->built->plan->graph;
+
+	if (*g->name)
+		fprintf(out, "%s\n", g->name);
+	fprintf(out, "%u hosts, %u switches, %u links, %u flows, seed %llu\n\n", graph->host_count,
+		graph->node_count - graph->host_count, graph->edge_count,
+		o->built->plan->flows.count, (unsigned long long)g->seed);
+}
+
+static void print_latency(const struct roce_outcome *o, uint32_t tag, FILE *out)
+{
+	const struct roce_fabric *f = o->built->fabric;
+
+	if (o->workloads[tag].messages == 0)
+		return;
+	fprintf(out, "  %-18s %10llu messages, latency p50 %.2f us, p99 %.2f us, p99.9 %.2f us\n",
+		"", (unsigned long long)o->workloads[tag].messages,
+		(double)roce_fabric_latency_quantile(f, tag, 0.5) / 1e6,
+		(double)roce_fabric_latency_quantile(f, tag, 0.99) / 1e6,
+		(double)roce_fabric_latency_quantile(f, tag, 0.999) / 1e6);
+}
+
+/* Requests are one flow a client: their latency says more than its completion. */
+static bool is_by_message(const struct roce_workload_outcome *w)
+{
+	return w->conf && (w->conf->kind == ROCE_WORKLOAD_REQUESTS ||
+			   w->conf->kind == ROCE_WORKLOAD_BACKGROUND);
+}
+
+/* The plan has checked it. */
+static double part_of(const char *percentile)
+{
+	uint64_t fraction = 0;
+
+	return roce_unit_parse(ROCE_UNIT_PERCENT, percentile, &fraction)
+		       ? 0
+		       : (double)fraction / (double)ROCE_FRACTION_ONE;
+}
+
+static void print_workloads(const struct roce_outcome *o, FILE *out)
+{
+	const struct roce_words *percentiles = &o->built->plan->scenario->output.percentiles;
+
+	fprintf(out, "  %-18s %7s %7s %9s %12s", "workload", "flows", "done", "Gb/s",
+		"FCT mean us");
+	for (uint32_t i = 0; i < percentiles->count; i++)
+		fprintf(out, "  %9s%%", percentiles->at[i]);
+	fprintf(out, "  %10s %9s\n", "max", "slowdown");
+	for (uint32_t i = 0; i < o->workload_count; i++) {
+		const struct roce_workload_outcome *w = &o->workloads[i];
+
+		fprintf(out, "  %-18.18s %7u %7u %9.2f %12.1f", w->name, w->flows, w->done,
+			roce_outcome_goodput(w) / 1e9, roce_spread_mean(&w->fct_us));
+		for (uint32_t p = 0; p < percentiles->count; p++)
+			fprintf(out, "  %10.1f",
+				roce_spread_quantile(&w->fct_us, part_of(percentiles->at[p])));
+		fprintf(out, "  %10.1f %9.2f\n", roce_spread_quantile(&w->fct_us, 1),
+			roce_spread_mean(&w->slowdown));
+		if (is_by_message(w))
+			print_latency(o, i, out);
+		if (w->failed)
+			fprintf(out, "  %-18s %7u flows failed: retries were spent\n", "",
+				w->failed);
+		if (w->incomplete)
+			fprintf(out, "  %-18s %7u flows lost packets\n", "", w->incomplete);
+		if (w->packets_repeated)
+			fprintf(out, "  %-18s %7llu packets sent again\n", "",
+				(unsigned long long)w->packets_repeated);
+	}
+}
+
+static void print_drops(const struct roce_outcome *o, FILE *out)
+{
+	const char *comma = " (";
+
+	fprintf(out, "  %-18s %llu", "drops", (unsigned long long)o->drops);
+	for (uint32_t i = 0; i < ROCE_FABRIC_DROP_COUNT; i++) {
+		if (!o->totals.drops[i])
+			continue;
+		fprintf(out, "%s%s %llu", comma, roce_fabric_drop_str((enum roce_fabric_drop)i),
+			(unsigned long long)o->totals.drops[i]);
+		comma = ", ";
+	}
+	fprintf(out, "%s\n", o->drops ? ")" : "");
+}
+
+static void print_network(const struct roce_outcome *o, FILE *out)
+{
+	const struct roce_graph *g = &o->built->plan->graph;
+
+	fprintf(out, "\n");
+	print_drops(o, out);
+	fprintf(out, "  %-18s %llu frames, %llu us paused in all\n", "PFC",
+		(unsigned long long)o->totals.pause_frames, (unsigned long long)o->pause_us);
+	fprintf(out, "  %-18s %llu packets marked, %llu CNPs\n", "ECN",
+		(unsigned long long)o->totals.ecn_marks, (unsigned long long)o->totals.cnps);
+	if (o->queue_max_bytes) {
+		struct roce_fabric_port_view view;
+		int r = roce_fabric_port_view(o->built->fabric, o->queue_max_node,
+					      o->queue_max_port, &view);
+
+		fprintf(out, "  %-18s %u bytes, %s to %s\n", "longest queue", o->queue_max_bytes,
+			g->nodes[o->queue_max_node].name, r ? "?" : g->nodes[view.peer_node].name);
+	}
+	fprintf(out, "  %-18s %llu packet hops, %llu events", "work",
+		(unsigned long long)o->totals.packet_hops, (unsigned long long)o->totals.events);
+	if (o->wall_seconds > 0)
+		fprintf(out, ", %.2f s, %.2f M hops/s", o->wall_seconds,
+			(double)o->totals.packet_hops / o->wall_seconds / 1e6);
+	fprintf(out, "\n");
+}
+
+void roce_sim_print_table(const struct roce_outcome *o, FILE *out)
+{
+	print_head(o, out);
+	print_workloads(o, out);
+	print_network(o, out);
+	fprintf(out, "  %-18s at %.3f us: %s\n", "ended", (double)o->now_ps / 1e6,
+		roce_fabric_end_str(o->end));
+}

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""`uroce sim` from outside: what it prints, what JSON has, how mistakes are refused, that the schema
+in the tree is the one that the tables give, and that every scenario of the gallery is good.
+
+    sim_command_test.py UROCE
+"""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+GALLERY = os.path.join(ROOT, "scenarios")
+UROCE = None
+
+INCAST = """\
+name: four to one
+topology: {kind: star, hosts: 5}
+workload:
+  - {kind: incast, from: h0..h3, to: h4, bytes: 100kB}
+"""
+
+
+def sim(*arguments, **more):
+    return subprocess.run([UROCE, "sim", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=120, **more)
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def write(self, text, name="s.yaml"):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+    def json_of(self, *arguments):
+        done = sim(*arguments, "--json", "-")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def test_summary(self):
+        done = sim(self.write(INCAST))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("four to one\n5 hosts, 1 switches, 5 links, 4 flows, seed 1\n", done.stdout)
+        self.assertIn("all flows have ended", done.stdout)
+        self.assertRegex(done.stdout, r"\n  incast +4 +4 ")
+
+    def test_json(self):
+        out = self.json_of(self.write(INCAST))
+        self.assertEqual([(f["src"], f["dst"], f["bytes"], f["state"]) for f in out["flows"]],
+                         [(f"h{i}", "h4", 100000, "done") for i in range(4)])
+        for flow in out["flows"]:
+            self.assertGreater(flow["fct_us"], 8.0)  # 100 kB at 100 Gb/s
+            self.assertGreaterEqual(flow["fct_us"], flow["ideal_us"])
+        self.assertEqual(out["totals"]["bytes_delivered"], 400000)
+        for name in ("packet_hops", "events", "drops", "pause_frames", "ecn_marks", "cnps", "wall_seconds"):
+            self.assertIn(name, out["totals"])
+        port = [p for p in out["ports"] if (p["node"], p["to"]) == ("s0", "h4")][0]
+        self.assertEqual(port["counters"]["tx_prio3_packets"], 4 * 25)
+        self.assertGreater(port["queue_bytes_max"][3], 0)
+
+    def test_json_file_and_options(self):
+        path = self.write(INCAST)
+        target = os.path.join(self.folder.name, "out.json")
+        done = sim("--json", target, "--seed", "7", "--until", "5us", path)
+        self.assertEqual(done.returncode, 0)
+        with open(target, encoding="utf-8") as f:
+            out = json.load(f)
+        self.assertEqual(out["seed"], 7)
+        self.assertEqual(out["simulated_us"], 5.0)
+        self.assertIsNone(out["flows"][0]["fct_us"])
+        self.assertEqual(sim("--json", "/nowhere/x.json", path).returncode, 1)
+
+    def test_same_seed_same_result(self):
+        path = self.write(INCAST.replace("bytes: 100kB", "bytes: 100kB, jitter: 10us"))
+        outs = [self.json_of(path, "--seed", s) for s in ("1", "1", "2")]
+        for out in outs:
+            del out["totals"]["wall_seconds"]
+        self.assertEqual(outs[0], outs[1])
+        self.assertNotEqual(outs[0]["flows"], outs[2]["flows"])
+
+    def test_mistakes(self):
+        path = self.write("topology: {kind: fat-tree, k: 3}\nlink: {rate: 100}\nswich: {}\n")
+        for arguments in ([path], ["--check", path]):
+            done = sim(*arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertEqual(done.stderr.splitlines(), [
+                f'{path}:2: rate: wrong unit in "100", expected a rate with its unit, as 100G or 25Gb/s',
+                f"{path}:3: unknown section swich; did you mean switch?"])
+        done = sim(self.write("topology: {kind: fat-tree, k: 3}\nworkload: [{}]\n"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("s.yaml:1: k: found 3, expected an even number", done.stderr)
+        done = sim(self.write("".join(f"unknown{i}: 1\n" for i in range(30))))
+        self.assertEqual(len(done.stderr.splitlines()), 21)
+        self.assertIn("and 10 more", done.stderr)
+        for arguments in ([], ["--nothing", path], [path, path], ["/nowhere.yaml"], ["--until", "5", path],
+                          ["--seed", "x", self.write(INCAST)]):
+            self.assertEqual(sim(*arguments).returncode, 2, arguments)
+
+    def test_files_beside_the_scenario(self):
+        self.write("start_us,src,dst,bytes\n0,h0,h1,5000\n3.5,h1,h0,6000\n", "t.csv")
+        path = self.write("topology: {hosts: 2}\nworkload: [{kind: trace, file: t.csv}]\n")
+        out = self.json_of(path)
+        self.assertEqual([(f["start_us"], f["bytes"]) for f in out["flows"]], [(0.0, 5000), (3.5, 6000)])
+
+    def test_explain(self):
+        done = sim("--explain")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("  switch.ecn.kmin ", done.stdout)
+        done = sim("--explain", "kmin")
+        self.assertRegex(done.stdout, r"^switch.ecn.kmin: bytes\n(.*\n)*  default +400kB\n")
+        done = sim("--explain", "kmni")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("did you mean switch.ecn.kmin?", done.stderr)
+
+    def test_schema(self):
+        with open(os.path.join(GALLERY, "schema.json"), encoding="utf-8") as f:
+            self.assertEqual(sim("--schema").stdout, f.read(), "run `make schema`")
+
+    def test_gallery(self):
+        names = sorted(n for n in os.listdir(GALLERY) if n.endswith(".yaml"))
+        self.assertTrue(names)
+        with open(os.path.join(GALLERY, "README.md"), encoding="utf-8") as f:
+            index = f.read()
+        for name in names:
+            done = sim("--check", os.path.join(GALLERY, name))
+            self.assertEqual((done.returncode, done.stderr), (0, ""), name)
+            page = name[:-5] + ".md"
+            self.assertTrue(os.path.exists(os.path.join(GALLERY, page)), f"{name} has no page")
+            self.assertIn(f"({page})", index)
+
+    def test_bar_only_on_a_terminal(self):
+        path = self.write("topology: {hosts: 9}\nworkload: [{kind: all-to-all, bytes: 2MB}]\n")
+        self.assertEqual(sim(path).stderr, "")
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([UROCE, "sim", path], stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # the other side is closed
+                break
+            if not piece:
+                break
+            seen += piece
+        os.close(ours)
+        self.assertEqual(process.wait(), 0)
+        self.assertRegex(seen, rb"\[#*\.*\] +\d+%  .* simulated")
+        self.assertTrue(seen.endswith(b"\r\033[K"))
+
+
+if __name__ == "__main__":
+    UROCE = sys.argv.pop(1)
+    unittest.main(verbosity=0)
