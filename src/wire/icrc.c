@@ -31,7 +31,7 @@
 #define IPV4_COVERED_FROM_ID (IPV4_BYTES - 4 + UDP_BYTES)
 
 #define HABIT_SMALL_IDS	     128u /* UDP_SEGMENT never makes more segments of one call */
-#define HABIT_STEP_BACK	     64u
+#define HABIT_STEP_BACK	     512u
 #define HABIT_STEP_AHEAD     1024u
 #define HOLD_AFTER_PACKETS   256u
 #define LAPSES_MAX	     16u
