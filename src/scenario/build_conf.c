@@ -81,6 +81,10 @@ void roce_build_switch_port(const struct roce_switch_conf *c, struct roce_fabric
 			ecn->kmax_bytes = bytes_of(c->kmax);
 			ecn->pmax_ppm = ppm_of(c->pmax);
 		}
+		if (c->uncounted.at[i]) {
+			buffer->kind = ROCE_FABRIC_UNCOUNTED;
+			continue;
+		}
 		if (!c->pfc.at[i]) {
 			buffer->kind = ROCE_FABRIC_LOSSY;
 			buffer->reserve_bytes = bytes_of(c->q_size);

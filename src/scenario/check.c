@@ -112,12 +112,24 @@ static void check_buffer(const struct roce_switch_conf *conf, struct roce_proble
 				 (unsigned long long)conf->buffer_size);
 }
 
+static void check_uncounted(const struct roce_switch_conf *conf, struct roce_problems *problems)
+{
+	for (uint32_t i = 0; i < 8; i++) {
+		if (conf->uncounted.at[i] && conf->pfc.at[i])
+			roce_problem_add(problems, line_of(conf->where.uncounted, conf->where.pfc),
+					 "buffer.uncounted: PFC acts on what priority %u holds in "
+					 "the buffer",
+					 i);
+	}
+}
+
 void roce_check_switch(const struct roce_switch_conf *conf, struct roce_problems *problems)
 {
 	check_dscp_prio(&conf->dscp_prio, conf->where.dscp_prio, problems);
 	check_ets(&conf->tsa, &conf->tcbw, line_of(conf->where.tcbw, conf->where.tsa), problems);
 	check_ecn(conf, problems);
 	check_buffer(conf, problems);
+	check_uncounted(conf, problems);
 	if (conf->watchdog && conf->watchdog_detection < conf->watchdog_poll)
 		roce_problem_add(
 			problems,

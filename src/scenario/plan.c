@@ -362,19 +362,31 @@ static bool make_tables(struct roce_plan *plan)
 	return plan->links && plan->switches && plan->hosts && plan->ports[0] && plan->ports[1];
 }
 
-bool roce_plan_resolve(struct roce_plan *plan, struct roce_problems *problems)
+bool roce_plan_begin(struct roce_plan *plan, struct roce_problems *problems)
 {
-	uint32_t before = problems->count;
-	const struct roce_topology_conf *t = &plan->scenario->topology;
-
-	if (t->routing == ROCE_ROUTING_CLOCKWISE && t->kind != ROCE_TOPOLOGY_RING)
-		roce_problem_add(problems, t->where.routing, "routing: clockwise is for a ring");
 	if (!make_tables(plan)) {
 		free(plan->ports[1]);
 		plan->ports[1] = NULL;
 		roce_problem_add(problems, 0, "out of memory");
 		return false;
 	}
+	for (uint32_t n = 0; n < plan->graph.node_count; n++) {
+		if (plan->graph.nodes[n].is_host)
+			plan->hosts[n] = &plan->scenario->host;
+		else
+			plan->switches[n] = &plan->scenario->sw;
+	}
+	return true;
+}
+
+static bool resolve_all(struct roce_plan *plan, struct roce_problems *problems)
+{
+	const struct roce_topology_conf *t = &plan->scenario->topology;
+
+	if (t->routing == ROCE_ROUTING_CLOCKWISE && t->kind != ROCE_TOPOLOGY_RING)
+		roce_problem_add(problems, t->where.routing, "routing: clockwise is for a ring");
+	if (!roce_plan_begin(plan, problems))
+		return false;
 	resolve_links(plan, problems);
 	resolve_nodes(plan, problems, false);
 	resolve_nodes(plan, problems, true);
@@ -384,7 +396,7 @@ bool roce_plan_resolve(struct roce_plan *plan, struct roce_problems *problems)
 	resolve_acl(plan, problems);
 	resolve_routes(plan, problems);
 	resolve_faults(plan, problems);
-	return problems->count == before;
+	return true;
 }
 
 static void build_workloads(struct roce_plan *plan, const char *folder,
@@ -435,8 +447,7 @@ bool roce_plan_init(struct roce_plan *plan, struct roce_scenario *scenario, cons
 	roce_graph_init(&plan->graph);
 	if (!roce_topology_build(&scenario->topology, &plan->graph, problems))
 		return false;
-	roce_plan_resolve(plan, problems);
-	if (plan->ports[1]) {
+	if (resolve_all(plan, problems)) {
 		build_workloads(plan, folder, problems);
 		check_flows(plan, problems);
 	}

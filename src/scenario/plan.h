@@ -65,9 +65,9 @@ bool roce_plan_init(struct roce_plan *plan, struct roce_scenario *scenario, cons
 		    struct roce_problems *problems);
 void roce_plan_fini(struct roce_plan *plan);
 
-/* For those who make graph and flows by themselves: what is behind roce_plan_init() after the graph
- * is finished, workloads left out. */
-bool roce_plan_resolve(struct roce_plan *plan, struct roce_problems *problems);
+/* For those who make graph and flows by themselves: behind the graph, makes the tables, with every
+ * node as the scenario's defaults and links and ports still to be set. */
+bool roce_plan_begin(struct roce_plan *plan, struct roce_problems *problems);
 
 /* Time on a link. */
 uint64_t roce_link_delay_ps(const struct roce_link_conf *link);

@@ -145,6 +145,8 @@ static void plan_init__each_mistake(void **state)
 		{"routes: [{at: h0, via: s0}]\n", "routes: at: \"h0\" is no switch"},
 		{"faults: [{link: h0-h1}]\n", "faults: link: \"h0-h1\" is no link"},
 		{"output: {percentiles: [50, 101]}\n", "percentiles: found \"101\""},
+		{"switch: {buffer: {uncounted: [0,0,0,1,0,0,0,0]}}\n",
+		 "PFC acts on what priority 3 holds"},
 		{"topology: {routing: clockwise}\n", "routing: clockwise is for a ring"},
 		{"hosts: [{match: h1, address: ipv6}]\n",
 		 "h0 and h1 have addresses of different kinds"},

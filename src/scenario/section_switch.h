@@ -42,6 +42,8 @@ enum roce_watchdog_action { ROCE_WATCHDOG_DROP, ROCE_WATCHDOG_FORWARD };
 	  "XOFF above so many bytes in place of a dynamic threshold; 0: dynamic", NULL)            \
 	X(pg_xon_offset, "buffer.pg_lossless.xon_offset", BYTES, "2496", NULL, "64MB", NULL, 0,    \
 	  "XON so far below the XOFF point", "SONiC pg_lossless profiles have 2288 to 4608")        \
+	X(uncounted, "buffer.uncounted", PFC, "0,0,0,0,0,0,0,0", NULL, NULL, NULL, 0,              \
+	  "1 for each priority whose packets take no buffer: control traffic", NULL)               \
 	X(q_size, "buffer.q_lossy.size", BYTES, "0", NULL, "64MB", NULL, 0,                     \
 	  "reserve of each lossy queue", "SONiC q_lossy_profile")                       \
 	X(q_dynamic_th, "buffer.q_lossy.dynamic_th", SIGNED, "0", "-8", "8", NULL, 0,              \

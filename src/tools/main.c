@@ -71,6 +71,8 @@ static const struct command commands[] = {
 	 "  --json FILE      the results as JSON; - for standard output, without the summary\n"
 	 "  --seed N         another seed than the scenario's\n"
 	 "  --until TIME     end at this simulated time, as 10ms\n"
+	 "  --hpcc           in place of a scenario three files of the HPCC ns-3 simulator,\n"
+	 "                   TOPOLOGY FLOWS CONFIG, by that simulator's rules\n"
 	 "  --check          only say what is wrong with the scenario\n"
 	 "  --explain [KEY]  what a key means, what it may be, its default and why; or all keys\n"
 	 "  --schema         a JSON schema of scenarios, for editors\n"},

@@ -8,6 +8,7 @@
 #include "tools/sim.h"
 
 #include "scenario/explain.h"
+#include "scenario/hpcc.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -26,18 +27,17 @@ struct options {
 	const char *until;
 	const char *key;
 	const char *file;
+	bool is_hpcc;
+	struct roce_hpcc_files hpcc;
 };
 
-enum { OPT_CHECK = 256, OPT_EXPLAIN, OPT_SCHEMA, OPT_JSON, OPT_SEED, OPT_UNTIL };
+enum { OPT_CHECK = 256, OPT_EXPLAIN, OPT_SCHEMA, OPT_JSON, OPT_SEED, OPT_UNTIL, OPT_HPCC };
 
 static const struct option long_options[] = {
-	{"check", no_argument, NULL, OPT_CHECK},
-	{"explain", no_argument, NULL, OPT_EXPLAIN},
-	{"schema", no_argument, NULL, OPT_SCHEMA},
-	{"json", required_argument, NULL, OPT_JSON},
-	{"seed", required_argument, NULL, OPT_SEED},
-	{"until", required_argument, NULL, OPT_UNTIL},
-	{NULL, 0, NULL, 0},
+	{"check", no_argument, NULL, OPT_CHECK},     {"explain", no_argument, NULL, OPT_EXPLAIN},
+	{"schema", no_argument, NULL, OPT_SCHEMA},   {"json", required_argument, NULL, OPT_JSON},
+	{"seed", required_argument, NULL, OPT_SEED}, {"until", required_argument, NULL, OPT_UNTIL},
+	{"hpcc", no_argument, NULL, OPT_HPCC},	     {NULL, 0, NULL, 0},
 };
 
 static int parse_options(int argc, char **argv, struct options *o)
@@ -66,14 +66,24 @@ static int parse_options(int argc, char **argv, struct options *o)
 		case OPT_UNTIL:
 			o->until = optarg;
 			break;
+		case OPT_HPCC:
+			o->is_hpcc = true;
+			break;
 		default:
 			return roce_usage_error("sim", "no option %s, or its value is missing",
 						argv[optind - 1]);
 		}
 	}
-	o->file = argv[optind];
-	if (o->file && argv[optind + 1])
-		return roce_usage_error("sim", "one argument, got %s too", argv[optind + 1]);
+	argc -= optind;
+	argv += optind;
+	if (o->is_hpcc && argc != 3)
+		return roce_usage_error(
+			"sim", "--hpcc: expected TOPOLOGY FLOWS CONFIG, got %d files", argc);
+	if (!o->is_hpcc && argc > 1)
+		return roce_usage_error("sim", "one argument, got %s too", argv[1]);
+	o->file = argv[0];
+	if (o->is_hpcc)
+		o->hpcc = (struct roce_hpcc_files){argv[0], argv[1], argv[2]};
 	return ROCE_EXIT_OK;
 }
 
@@ -232,6 +242,29 @@ static int run_scenario(const struct options *o)
 	return rc;
 }
 
+static int run_hpcc(const struct options *o)
+{
+	static struct roce_problems problems;
+	struct roce_scenario *scenario = roce_scenario_create(o->hpcc.config);
+	struct roce_plan plan;
+	int rc;
+
+	if (!scenario) {
+		fprintf(stderr, "uroce sim: out of memory\n");
+		return ROCE_EXIT_FAILED;
+	}
+	roce_problems_init(&problems, o->hpcc.config);
+	if (!roce_hpcc_plan(&plan, scenario, &o->hpcc, &problems))
+		rc = print_problems(&problems);
+	else
+		rc = apply_options(o, &scenario->general);
+	if (rc == ROCE_EXIT_OK)
+		rc = run_plan(o, &plan, &problems);
+	roce_plan_fini(&plan);
+	roce_scenario_destroy(scenario);
+	return rc;
+}
+
 int roce_cmd_sim(int argc, char **argv)
 {
 	struct options o = {0};
@@ -245,5 +278,5 @@ int roce_cmd_sim(int argc, char **argv)
 		return explain(o.file);
 	if (!o.file)
 		return roce_usage_error("sim", "no scenario given");
-	return run_scenario(&o);
+	return o.is_hpcc ? run_hpcc(&o) : run_scenario(&o);
 }

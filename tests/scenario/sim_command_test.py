@@ -112,6 +112,17 @@ class Command(unittest.TestCase):
         out = self.json_of(path)
         self.assertEqual([(f["start_us"], f["bytes"]) for f in out["flows"]], [(0.0, 5000), (3.5, 6000)])
 
+    def test_hpcc_files(self):
+        files = [os.path.join(ROOT, "tests", "scenario", "hpcc", name)
+                 for name in ("topo_star17.txt", "flow_incast16_1MB.txt", "inc16_paper_b32.cfg")]
+        out = self.json_of("--hpcc", *files)
+        self.assertEqual([(f["src"], f["dst"], f["bytes"], f["start_us"]) for f in out["flows"]],
+                         [(i, 16, 1000000, 2e6) for i in range(16)])
+        self.assertEqual(out["totals"]["packet_hops"], 64000)
+        for arguments in (files[:2], files + files[:1], files[1:] + files[:1]):
+            done = sim("--hpcc", *arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+
     def test_explain(self):
         done = sim("--explain")
         self.assertEqual(done.returncode, 0)

@@ -96,7 +96,7 @@ SPDX = "SPDX-License-Identifier: BSD-2-Clause"
 SPDX_NAMES = ("CMakeLists.txt", "Makefile")
 SPDX_ENDINGS = (".c", ".h", ".py", ".sh", ".cmake", ".def", ".map", ".S")
 # Data: other people's words and bytes.
-DATA = re.compile(r"^(LICENSE$|tests/vectors/.*\.(json|pcap)$|tests/fuzz/corpus/|.*\.(pcap|pcapng|bin|png)$)")
+DATA = re.compile(r"^(LICENSE$|tests/vectors/.*\.(json|pcap)$|tests/fuzz/corpus/|tests/scenario/hpcc/.*\.(txt|cfg)$|.*\.(pcap|pcapng|bin|png)$)")
 MAP = "ARCHITECTURE.md"
 
 
