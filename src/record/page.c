@@ -14,7 +14,7 @@ static void tile_count(FILE *out, enum roce_tone tone, uint64_t value, const cha
 	roce_page_tile(out, tone, text, label, note);
 }
 
-static void tiles(const struct roce_record *r, const struct roce_record_page *page, FILE *out)
+static void tiles(const struct roce_record *r, FILE *out)
 {
 	struct roce_fabric_totals totals;
 	uint64_t drops = 0, now_ps = roce_fabric_now_ps(r->fabric);
@@ -33,7 +33,7 @@ static void tiles(const struct roce_record *r, const struct roce_record_page *pa
 						    : ROCE_TONE_WARN,
 		       value, "Flows done", totals.flows_failed ? note : NULL);
 	roce_quantity_format(ROCE_QUANTITY_SECONDS, (double)now_ps / ROCE_RECORD_PS_PER_S, value);
-	roce_page_tile(out, ROCE_TONE_PLAIN, value, "Simulated", roce_fabric_end_str(page->end));
+	roce_page_tile(out, ROCE_TONE_PLAIN, value, "Simulated", roce_fabric_end_str(r->end));
 	roce_quantity_format(ROCE_QUANTITY_BITS_RATE,
 			     now_ps ? (double)totals.bytes_delivered * 8 * ROCE_RECORD_PS_PER_S /
 					      (double)now_ps
@@ -80,7 +80,7 @@ static void deadlock(const struct roce_record *r, FILE *out)
 void roce_record_write_page(struct roce_record *r, const struct roce_record_page *page, FILE *out)
 {
 	roce_page_begin(out, page->title, page->subtitle);
-	tiles(r, page, out);
+	tiles(r, out);
 	deadlock(r, out);
 	roce_page_flows(r, page, out);
 	roce_page_links(r, out);

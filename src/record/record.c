@@ -9,9 +9,6 @@
 /* Fine enough for the shortest run; a series doubles it as it must. */
 #define SAMPLE_PS_DEFAULT UINT64_C(100000) /* 100 ns */
 
-/* Between two calls of the progress function, when nothing is sampled. */
-#define SLICES_PER_RUN 1000u
-
 void roce_record_destroy(struct roce_record *r)
 {
 	if (!r)
@@ -266,32 +263,19 @@ static void take_samples(struct roce_record *r)
 	roce_series_advance(&r->series);
 }
 
-static uint64_t next_stop(const struct roce_record *r, uint64_t now_ps, uint64_t until_ps)
+uint64_t roce_record_next_stop(const struct roce_record *r)
 {
-	uint64_t left = until_ps - now_ps;
-	uint64_t stop = now_ps + (left / SLICES_PER_RUN ? left / SLICES_PER_RUN : left);
-
-	if (r->cfg.has_series)
-		stop = roce_series_next_ps(&r->series);
-	return stop < until_ps ? stop : until_ps;
+	return r->cfg.has_series ? roce_series_next_ps(&r->series) : ROCE_FABRIC_NEVER;
 }
 
-enum roce_fabric_end roce_record_run(struct roce_record *r, uint64_t until_ps,
-				     roce_record_progress_fn progress, void *ctx)
+void roce_record_look(struct roce_record *r)
 {
-	enum roce_fabric_end end = ROCE_FABRIC_END_TIME;
-	uint64_t now_ps = roce_fabric_now_ps(r->fabric);
+	if (roce_fabric_now_ps(r->fabric) >= roce_record_next_stop(r))
+		take_samples(r);
+}
 
-	while (end == ROCE_FABRIC_END_TIME && now_ps < until_ps) {
-		uint64_t stop = next_stop(r, now_ps, until_ps);
-
-		end = roce_fabric_run(r->fabric, stop);
-		now_ps = roce_fabric_now_ps(r->fabric);
-		if (r->cfg.has_series && now_ps >= roce_series_next_ps(&r->series))
-			take_samples(r);
-		if (progress && end == ROCE_FABRIC_END_TIME && !progress(ctx, now_ps))
-			end = ROCE_FABRIC_END_STOPPED;
-	}
-	roce_story_end(r, now_ps, roce_fabric_end_str(end));
-	return end;
+void roce_record_end(struct roce_record *r, enum roce_fabric_end end)
+{
+	r->end = end;
+	roce_story_end(r, roce_fabric_now_ps(r->fabric), roce_fabric_end_str(end));
 }

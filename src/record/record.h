@@ -4,7 +4,8 @@
  * pauses went over time, and the page that shows them. It is an observer of the fabric
  * (fabric/observer.h) and looks at the ports between slices of the run.
  *
- *   create -> make the fabric with roce_record_observer() -> begin -> run -> page, destroy
+ *   create -> make the fabric with roce_record_observer() -> begin -> run the fabric from one
+ *   roce_record_next_stop() to the next, roce_record_look() each time -> end -> page, destroy
  *
  * Memory is bounded whatever the length of the run: series become coarser, and beyond a limit
  * pauses and log lines are counted only, which the page and the log say.
@@ -42,19 +43,17 @@ const struct roce_fabric_observer *roce_record_observer(const struct roce_record
 /* The fabric is prepared. `names` has one for each node and outlives the record. -ENOMEM. */
 int roce_record_begin(struct roce_record *r, struct roce_fabric *f, const char *const *names);
 
-/* Told between slices of a run, at least once in `slice` of the simulated time: for progress bars.
- * False ends the run (ROCE_FABRIC_END_STOPPED). */
-typedef bool (*roce_record_progress_fn)(void *ctx, uint64_t now_ps);
-
-/* roce_fabric_run() in slices, with samples between them. `progress` may be NULL. */
-enum roce_fabric_end roce_record_run(struct roce_record *r, uint64_t until_ps,
-				     roce_record_progress_fn progress, void *ctx);
+/* When the run has to come back for roce_record_look(); ROCE_FABRIC_NEVER: it need not. */
+uint64_t roce_record_next_stop(const struct roce_record *r);
+/* Samples the ports, if it is time. */
+void roce_record_look(struct roce_record *r);
+/* The run has ended: the log gets its counts. */
+void roce_record_end(struct roce_record *r, enum roce_fabric_end end);
 
 struct roce_record_page {
 	const char *title;
 	const char *subtitle;
 	const char *footer;
-	enum roce_fabric_end end;
 	/* What flows with a tag are called ("storage reads"); NULL: all are "flows". */
 	const char *(*tag_name)(void *ctx, uint64_t tag);
 	void *tag_ctx;

@@ -27,6 +27,7 @@ struct roce_record {
 	struct roce_fabric_cycle *cycle; /* of the deadlock that was found */
 	uint32_t cycle_count;
 	uint64_t cycle_ps;
+	enum roce_fabric_end end;
 };
 
 static inline uint32_t roce_record_port_index(const struct roce_record *r, uint32_t node,

@@ -6,6 +6,7 @@
  */
 #include "tools/command.h"
 #include "tools/sim.h"
+#include "tools/sim_record.h"
 
 #include "scenario/explain.h"
 #include "scenario/hpcc.h"
@@ -29,15 +30,36 @@ struct options {
 	const char *file;
 	bool is_hpcc;
 	struct roce_hpcc_files hpcc;
+	struct roce_sim_record_options record;
 };
 
-enum { OPT_CHECK = 256, OPT_EXPLAIN, OPT_SCHEMA, OPT_JSON, OPT_SEED, OPT_UNTIL, OPT_HPCC };
+enum {
+	OPT_CHECK = 256,
+	OPT_EXPLAIN,
+	OPT_SCHEMA,
+	OPT_JSON,
+	OPT_SEED,
+	OPT_UNTIL,
+	OPT_HPCC,
+	OPT_HTML,
+	OPT_LOG,
+	OPT_CAPTURE,
+	OPT_PORTS
+};
 
 static const struct option long_options[] = {
-	{"check", no_argument, NULL, OPT_CHECK},     {"explain", no_argument, NULL, OPT_EXPLAIN},
-	{"schema", no_argument, NULL, OPT_SCHEMA},   {"json", required_argument, NULL, OPT_JSON},
-	{"seed", required_argument, NULL, OPT_SEED}, {"until", required_argument, NULL, OPT_UNTIL},
-	{"hpcc", no_argument, NULL, OPT_HPCC},	     {NULL, 0, NULL, 0},
+	{"check", no_argument, NULL, OPT_CHECK},
+	{"explain", no_argument, NULL, OPT_EXPLAIN},
+	{"schema", no_argument, NULL, OPT_SCHEMA},
+	{"json", required_argument, NULL, OPT_JSON},
+	{"seed", required_argument, NULL, OPT_SEED},
+	{"until", required_argument, NULL, OPT_UNTIL},
+	{"hpcc", no_argument, NULL, OPT_HPCC},
+	{"html", required_argument, NULL, OPT_HTML},
+	{"log", required_argument, NULL, OPT_LOG},
+	{"capture", required_argument, NULL, OPT_CAPTURE},
+	{"ports", required_argument, NULL, OPT_PORTS},
+	{NULL, 0, NULL, 0},
 };
 
 static int parse_options(int argc, char **argv, struct options *o)
@@ -68,6 +90,18 @@ static int parse_options(int argc, char **argv, struct options *o)
 			break;
 		case OPT_HPCC:
 			o->is_hpcc = true;
+			break;
+		case OPT_HTML:
+			o->record.html = optarg;
+			break;
+		case OPT_LOG:
+			o->record.log = optarg;
+			break;
+		case OPT_CAPTURE:
+			o->record.capture = optarg;
+			break;
+		case OPT_PORTS:
+			o->record.ports = optarg;
 			break;
 		default:
 			return roce_usage_error("sim", "no option %s, or its value is missing",
@@ -137,8 +171,8 @@ static int apply_options(const struct options *o, struct roce_general_conf *gene
 }
 
 /* In slices of about SLICE_SECONDS, so that the bar moves, and back for what is to be done then. */
-static enum roce_fabric_end run(struct roce_built *built, uint64_t until_ps,
-				struct roce_sim_bar *bar)
+static enum roce_fabric_end run(struct roce_built *built, struct roce_sim_record *record,
+				uint64_t until_ps, struct roce_sim_bar *bar)
 {
 	enum roce_fabric_end end = ROCE_FABRIC_END_TIME;
 	uint64_t slice = SLICE_PS_FIRST;
@@ -146,15 +180,19 @@ static enum roce_fabric_end run(struct roce_built *built, uint64_t until_ps,
 
 	while (end == ROCE_FABRIC_END_TIME && now < until_ps) {
 		uint64_t stop = roce_build_next_stop(built, now);
+		uint64_t sample = roce_sim_record_next_stop(record);
 		uint64_t to = stop < until_ps ? stop : until_ps;
 		double begun = roce_sim_clock();
 
 		if (bar->is_on && to - now > slice)
 			to = now + slice;
+		if (sample < to)
+			to = sample;
 		end = roce_fabric_run(built->fabric, to);
 		now = roce_fabric_now_ps(built->fabric);
 		if (now == stop)
 			roce_build_reroute(built);
+		roce_sim_record_look(record);
 		slice = roce_sim_clock() - begun < SLICE_SECONDS ? slice * 2 : slice / 2 + 1;
 		roce_sim_bar_draw(bar);
 	}
@@ -176,39 +214,52 @@ static int report(const struct options *o, struct roce_outcome *outcome)
 	return ROCE_EXIT_FAILED;
 }
 
+/* Runs what is built, and tells of it. */
+static int run_built(const struct options *o, struct roce_built *built,
+		     struct roce_sim_record *record)
+{
+	uint64_t until = built->plan->scenario->general.until;
+	struct roce_outcome outcome;
+	struct roce_sim_bar bar;
+	enum roce_fabric_end end;
+	double begun;
+	int rc = roce_sim_record_begin(record, built);
+
+	if (rc != ROCE_EXIT_OK)
+		return rc;
+	until = until ? until : ROCE_FABRIC_NEVER;
+	roce_sim_bar_init(&bar, built, until);
+	begun = roce_sim_clock();
+	end = run(built, record, until, &bar);
+	roce_sim_bar_end(&bar);
+	if (roce_outcome_init(&outcome, built, end)) {
+		fprintf(stderr, "uroce sim: out of memory\n");
+		return ROCE_EXIT_FAILED;
+	}
+	outcome.wall_seconds = roce_sim_clock() - begun;
+	rc = roce_sim_record_end(record, end);
+	if (rc == ROCE_EXIT_OK)
+		rc = report(o, &outcome);
+	roce_outcome_fini(&outcome);
+	return rc;
+}
+
 static int run_plan(const struct options *o, const struct roce_plan *plan,
 		    struct roce_problems *problems)
 {
-	uint64_t until = plan->scenario->general.until;
-	struct roce_outcome outcome;
-	struct roce_sim_bar bar;
-	struct roce_built built;
-	enum roce_fabric_end end;
-	double begun;
-	int rc;
+	struct roce_sim_record record;
+	struct roce_built built = {0};
+	int rc = roce_sim_record_init(&record, &o->record, plan);
 
-	if (!roce_build(&built, plan, NULL, NULL, problems)) {
+	if (rc == ROCE_EXIT_OK) {
+		if (!roce_build(&built, plan, roce_sim_record_observer(&record), record.record,
+				problems))
+			rc = print_problems(problems);
+		else if (!o->is_check)
+			rc = run_built(o, &built, &record);
 		roce_build_fini(&built);
-		return print_problems(problems);
 	}
-	if (o->is_check) {
-		roce_build_fini(&built);
-		return ROCE_EXIT_OK;
-	}
-	until = until ? until : ROCE_FABRIC_NEVER;
-	roce_sim_bar_init(&bar, &built, until);
-	begun = roce_sim_clock();
-	end = run(&built, until, &bar);
-	roce_sim_bar_end(&bar);
-	if (roce_outcome_init(&outcome, &built, end)) {
-		fprintf(stderr, "uroce sim: out of memory\n");
-		rc = ROCE_EXIT_FAILED;
-	} else {
-		outcome.wall_seconds = roce_sim_clock() - begun;
-		rc = report(o, &outcome);
-		roce_outcome_fini(&outcome);
-	}
-	roce_build_fini(&built);
+	roce_sim_record_fini(&record);
 	return rc;
 }
 

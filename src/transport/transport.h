@@ -146,9 +146,9 @@ static inline size_t roce_tx(struct roce_transport *t, struct roce_tx_pkt *pkts,
 	return roce_tx_classes(t, ROCE_TX_CLASSES_ALL, pkts, max, now);
 }
 
-/* An ACK or a NAK that this QP owes, out of turn and whatever its class: for an adapter that answers
- * each request when it comes, instead of once for all that came meanwhile. 0 when it owes none, or
- * READ responses, which go before it. */
+/* An ACK or a NAK that this QP owes, out of turn and whatever its class: for an adapter that
+ * answers each request when it comes, instead of once for all that came meanwhile. 0 when it owes
+ * none, or READ responses, which go before it. */
 size_t roce_tx_answer(struct roce_transport *t, roce_qpn_t qpn, struct roce_tx_pkt *pkt,
 		      roce_ns_t now);
 
