@@ -21,7 +21,7 @@ struct route {
 	const struct roce_path *path;
 	uint8_t slot;
 	struct roce_queue_address *address;
-	struct roce_pktio_tx like; /* flow, class, hop limit, label */
+	struct roce_pktio_tx like; /* flow, hop limit, label; the class is the packet's own */
 };
 
 static void flush(struct roce_queue *q)
@@ -55,7 +55,6 @@ static bool find_route(struct roce_queue *q, const struct roce_tx_pkt *pkt, stru
 		q->tx_io = r->address->io;
 	}
 	r->like.flow = roce_pktio_flow(q->tx_io, &pkt->path->dgid, slot);
-	r->like.traffic_class = pkt->path->traffic_class;
 	r->like.hop_limit = pkt->path->hop_limit;
 	r->like.flow_label = pkt->path->flow_label;
 	return r->like.flow != NULL;
@@ -182,6 +181,7 @@ static void stage_all(struct roce_queue *q, size_t count, struct faults *out_fau
 				q->counters->engine.tx_no_address++;
 			continue;
 		}
+		r.like.traffic_class = pkt->traffic_class;
 		if (!stage_packet(q, &r, pkt)) {
 			q->counters->engine.tx_memory_faults++;
 			note_fault(q, out_faults, i);

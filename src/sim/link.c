@@ -268,7 +268,7 @@ static bool pull_batch(struct roce_link_end *end)
 		batch[i]->hdr = tx[i].hdr;
 		batch[i]->src = tx[i].path->sgid;
 		batch[i]->dst = tx[i].path->dgid;
-		batch[i]->traffic_class = tx[i].path->traffic_class;
+		batch[i]->traffic_class = tx[i].traffic_class;
 		batch[i]->hop_limit = tx[i].path->hop_limit;
 		gather(batch[i], &tx[i].payload);
 	}

@@ -330,6 +330,7 @@ enum roce_verdict roce_completer_rx(struct roce_qp *qp, const struct roce_rx_pkt
 		return ROCE_MARKED(completer_stale, ROCE_RX_RESPONSE_STALE);
 	switch (info->operation) {
 	case ROCE_OPERATION_ACK:
+		roce_congestion_on_ack(qp, &pkt->hdr, now);
 		return on_ack_packet(qp, &pkt->hdr, now);
 	case ROCE_OPERATION_READ_RESPONSE:
 		return on_read_response(qp, pkt, info, now);

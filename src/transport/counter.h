@@ -21,7 +21,8 @@
 	X(RX_WRONG_ADDRESS, "rx_wrong_address")                 \
 	X(RX_BAD_PKEY, "rx_bad_pkey")                           \
 	X(RX_RESERVED_OPCODE, "rx_reserved_opcode")             \
-	X(RX_CNP, "rx_cnp")                                     \
+	X(RX_CNP_HANDLED, "rp_cnp_handled")                     \
+	X(RX_CNP_IGNORED, "rp_cnp_ignored")                     \
 	X(RX_BAD_OP_SEQUENCE, "rx_bad_op_sequence")             \
 	X(RX_BAD_LENGTH, "rx_bad_length")                       \
 	X(RX_OP_NOT_ALLOWED, "rx_op_not_allowed")               \
@@ -66,6 +67,7 @@
 	X(WINDOW_CUTS, "window_cuts")               \
 	X(BATCHING_SUSPENDED, "batching_suspended") \
 	X(ECN_MARKED, "np_ecn_marked_roce_packets") \
+	X(CNP_SENT, "np_cnp_sent")                  \
 	X(RX_WRITE_REQUESTS, "rx_write_requests")   \
 	X(RX_READ_REQUESTS, "rx_read_requests")     \
 	X(RX_ATOMIC_REQUESTS, "rx_atomic_requests") \

@@ -8,16 +8,15 @@
 
 #include "base/marks.h"
 
-#define PKEY_BASE_MASK 0x7fffu
-#define PKEY_FULL      0x8000u
-#define PKEY_DEFAULT   0xffffu
-#define QPN_MULTICAST  0xffffffu
+#define PKEY_DEFAULT  0xffffu
+#define QPN_MULTICAST 0xffffffu
 
 void roce_transport_init(struct roce_transport *t, const struct roce_transport_config *cfg)
 {
 	*t = (struct roce_transport){.cfg = *cfg};
 	roce_key_table_init(&t->keys, cfg->mr_buckets, cfg->mr_bucket_count);
 	roce_ready_init(&t->ready);
+	roce_list_init(&t->cnp_debtors);
 	roce_list_init(&t->peers);
 	roce_list_init(&t->read_waiters);
 	roce_list_init(&t->groups);
@@ -81,12 +80,6 @@ struct roce_group_member *roce_group_find(struct roce_transport *t, const struct
 
 /* ---- receive ---- */
 
-static bool is_pkey_match(uint16_t a, uint16_t b)
-{
-	return (a & PKEY_BASE_MASK) && (a & PKEY_BASE_MASK) == (b & PKEY_BASE_MASK) &&
-	       ((a | b) & PKEY_FULL);
-}
-
 /* In SQE, a state of UC and UD only, receiving goes on. */
 static bool accepts_requests(const struct roce_qp *qp)
 {
@@ -119,7 +112,7 @@ static enum roce_verdict deliver_datagram(struct roce_qp *qp, const struct roce_
 		return ROCE_MARKED(dispatch_datagram_transport, ROCE_RX_WRONG_TRANSPORT);
 	if (!accepts_requests(qp))
 		return ROCE_MARKED(dispatch_datagram_state, ROCE_RX_WRONG_STATE);
-	if (!is_pkey_match(pkt->hdr.pkey, PKEY_DEFAULT))
+	if (!roce_pkey_is_match(pkt->hdr.pkey, PKEY_DEFAULT))
 		return ROCE_MARKED(dispatch_datagram_pkey, ROCE_RX_BAD_PKEY);
 	return roce_ud_rx(qp, pkt, info, now);
 }
@@ -158,7 +151,7 @@ static enum roce_verdict deliver(struct roce_transport *t, const struct roce_rx_
 	if (qp->cfg.qpn.v != pkt->hdr.dest_qpn.v)
 		return ROCE_MARKED(dispatch_other_qp, ROCE_RX_NO_QP);
 	if (info->operation == ROCE_OPERATION_CNP)
-		return ROCE_MARKED(dispatch_cnp, ROCE_RX_CNP);
+		return roce_congestion_on_cnp(qp, pkt, now);
 	if (qp->cfg.type == ROCE_QP_UD)
 		return deliver_datagram(qp, pkt, info, now);
 	if (!is_transport_of(qp, info))
@@ -171,8 +164,10 @@ static enum roce_verdict deliver(struct roce_transport *t, const struct roce_rx_
 		return ROCE_MARKED(dispatch_source, ROCE_RX_WRONG_ADDRESS);
 	if (!roce_gid_is_equal(pkt->dst, &qp->attr.path.sgid))
 		return ROCE_MARKED(dispatch_destination, ROCE_RX_WRONG_ADDRESS);
-	if (!is_pkey_match(pkt->hdr.pkey, qp->attr.path.pkey))
+	if (!roce_pkey_is_match(pkt->hdr.pkey, qp->attr.path.pkey))
 		return ROCE_MARKED(dispatch_pkey, ROCE_RX_BAD_PKEY);
+	if ((pkt->traffic_class & ROCE_ECN_MASK) == ROCE_ECN_CE)
+		roce_congestion_on_mark(qp, info, now);
 	if (qp->cfg.type == ROCE_QP_UC)
 		return roce_uc_rx(qp, pkt, info, now);
 	return info->is_response ? roce_completer_rx(qp, pkt, info, now)
@@ -186,7 +181,7 @@ enum roce_verdict roce_rx(struct roce_transport *t, const struct roce_rx_pkt *pk
 	roce_transport_note_time(t, now);
 	roce_count(t, ROCE_STAT_RX_PACKETS);
 	roce_count_by(t, ROCE_STAT_RX_BYTES, pkt->payload_len);
-	if ((pkt->traffic_class & 3) == 3)
+	if ((pkt->traffic_class & ROCE_ECN_MASK) == ROCE_ECN_CE)
 		roce_count(t, ROCE_STAT_ECN_MARKED);
 	verdict = deliver(t, pkt, now);
 	roce_count(t, verdict);

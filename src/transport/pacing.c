@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who paces the packets of a send queue: the device all unreliable ones, and the program each of
- * its queue pairs as it likes. The requester asks before each packet and reports each;
- * retransmissions count like all others.
+ * Who paces the packets of a queue pair: its congestion controller, those of its send queue and its
+ * READ responses; the device all unreliable ones; and the program the send queue as it likes. The
+ * roles ask before each packet and report each; retransmissions count like all others.
  */
 #include "transport/roles.h"
 
@@ -56,8 +56,28 @@ bool roce_pacing_holds(struct roce_qp *qp, roce_ns_t now)
 		if (device > next)
 			next = device;
 	}
+	if (roce_cc_is_on(&qp->cc)) {
+		roce_ns_t controlled = roce_cc_next_send(&qp->cc, now);
+
+		if (controlled > next)
+			next = controlled;
+	}
 	if (next <= now)
 		return false;
+	roce_retransmit_pause(qp, next);
+	return true;
+}
+
+bool roce_pacing_holds_response(struct roce_qp *qp, roce_ns_t now)
+{
+	roce_ns_t next;
+
+	if (!roce_cc_is_on(&qp->cc))
+		return false;
+	next = roce_cc_next_send(&qp->cc, now);
+	if (next <= now)
+		return false;
+	ROCE_MARK(pacing_response_waits);
 	roce_retransmit_pause(qp, next);
 	return true;
 }
@@ -70,11 +90,53 @@ static uint32_t ip_bytes(const struct roce_tx_pkt *pkt)
 	       pkt->hdr.pad_count + ICRC_BYTES;
 }
 
+/* What a controller counts. */
+static uint32_t link_bytes(const struct roce_qp *qp, const struct roce_tx_pkt *pkt)
+{
+	const struct roce_transport_config *cfg = &qp->t->cfg;
+
+	return cfg->header_bytes ? cfg->header_bytes + pkt->payload.length
+				 : cfg->link_bytes + ip_bytes(pkt);
+}
+
+void roce_pacing_on_response(struct roce_qp *qp, const struct roce_tx_pkt *pkt, roce_ns_t now)
+{
+	if (roce_cc_is_on(&qp->cc))
+		roce_cc_on_send(&qp->cc, link_bytes(qp, pkt), now);
+}
+
+static void ask_for_ack(struct roce_qp *qp, struct roce_tx_pkt *pkt)
+{
+	pkt->hdr.ack_req = true;
+	qp->req.since_ack_req = 0;
+}
+
+/* The controller's gaps are short as a rule, and one ACK for several packets will do. Where they
+ * are not, an ACK timeout must not end before an ACK was asked for. */
+static void on_controlled_send(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now)
+{
+	roce_ns_t gap_ns;
+
+	roce_cc_on_send(&qp->cc, link_bytes(qp, pkt), now);
+	if (!roce_qp_is_reliable(qp) || qp->cc.pace.passed_at <= now)
+		return;
+	gap_ns = qp->cc.pace.passed_at - now;
+	if (gap_ns > roce_retransmit_timeout_ns(qp) / 4 / qp->t->cfg.ack_interval_packets)
+		ask_for_ack(qp, pkt);
+}
+
+uint32_t roce_qp_controlled_rate(struct roce_qp *qp, roce_ns_t now)
+{
+	return roce_cc_is_on(&qp->cc) ? roce_cc_rate(&qp->cc, now) : 0;
+}
+
 void roce_pacing_on_send(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now)
 {
 	struct roce_transport *t = qp->t;
 	roce_ns_t since = now;
 
+	if (roce_cc_is_on(&qp->cc))
+		on_controlled_send(qp, pkt, now);
 	if (!roce_qp_is_reliable(qp))
 		roce_pace_on_send(&t->pace, &t->cfg.pace, pkt->payload.length, now);
 	if (!qp->rate.kbit_per_s)
@@ -84,8 +146,6 @@ void roce_pacing_on_send(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t 
 	roce_pace_on_send(&qp->pace, &qp->rate, ip_bytes(pkt), since);
 	qp->is_rate_behind = qp->sq.next != qp->sq.posted;
 	/* The next one waits, maybe for longer than the ACK timeout. */
-	if (roce_qp_is_reliable(qp) && roce_pace_next(&qp->pace, &qp->rate) > now) {
-		pkt->hdr.ack_req = true;
-		qp->req.since_ack_req = 0;
-	}
+	if (roce_qp_is_reliable(qp) && roce_pace_next(&qp->pace, &qp->rate) > now)
+		ask_for_ack(qp, pkt);
 }

@@ -21,15 +21,19 @@ static void reset_roles(struct roce_qp *qp)
 {
 	roce_requester_init(qp);
 	qp->resp = (struct roce_responder){0};
+	qp->notify = (struct roce_notify){0};
+	if (qp->t->cfg.cc && qp->cfg.type != ROCE_QP_UD)
+		roce_cc_init(&qp->cc, qp->t->cfg.cc);
 }
 
 bool roce_qp_init(struct roce_qp *qp, struct roce_transport *t, const struct roce_qp_config *cfg)
 {
 	if (*table_entry(t, cfg->qpn))
 		return ROCE_MARKED(qp_number_taken, false);
-	*qp = (struct roce_qp){.t = t, .cfg = *cfg, .srq = cfg->srq};
+	*qp = (struct roce_qp){.t = t, .cfg = *cfg, .srq = cfg->srq, .pace_deadline = ROCE_NEVER};
 	roce_list_init(&qp->ready_link);
 	roce_list_init(&qp->wait_link);
+	roce_list_init(&qp->cnp_link);
 	roce_timer_init(&qp->timer);
 	roce_send_queue_init(&qp->sq, cfg->sq_storage, cfg->max_send_wr, cfg->max_send_sge,
 			     cfg->max_inline);
@@ -45,6 +49,7 @@ static void leave_lists(struct roce_qp *qp)
 	roce_requester_release(qp);
 	roce_retransmit_stop(qp);
 	roce_qp_unmark_ready(qp);
+	roce_list_remove(&qp->cnp_link);
 }
 
 void roce_qp_fini(struct roce_qp *qp)

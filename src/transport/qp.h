@@ -143,6 +143,7 @@ struct roce_responder {
 	bool is_nak_pending;
 	bool is_dup_ack_pending;
 	bool is_comm_est_told;
+	bool is_becn_owed; /* with ROCE_NOTIFY_ACK */
 	uint8_t fruitless; /* READs asked for again, with nothing new in between */
 	uint8_t nak_syndrome;
 	roce_psn_t nak_psn;
@@ -185,6 +186,7 @@ struct roce_qp {
 	struct roce_transport *t;
 	struct roce_list ready_link; /* in the line of its class in t->ready */
 	struct roce_list wait_link;  /* peer->waiters or t->read_waiters */
+	struct roce_list cnp_link;   /* t->cnp_debtors */
 	struct roce_timer timer;
 	struct roce_qp_config cfg;
 	struct roce_qp_attr attr; /* current values, as query returns them */
@@ -201,6 +203,9 @@ struct roce_qp {
 	struct roce_pace pace;
 	roce_ns_t rate_late_ns; /* lateness that it may make up for */
 	bool is_rate_behind;	/* it had more to send when the last packet left, or was held */
+	struct roce_cc cc;	/* off for UD */
+	struct roce_notify notify;
+	roce_ns_t pace_deadline; /* ROCE_NEVER: no packet is held back */
 	struct roce_requester req;
 	struct roce_responder resp;
 };
@@ -214,6 +219,9 @@ void roce_qp_fini(struct roce_qp *qp);
  * on failure. */
 enum roce_modify_result roce_qp_modify(struct roce_qp *qp, const struct roce_qp_attr *attr,
 				       uint32_t mask, roce_ns_t now, uint32_t *out_bad_mask);
+
+/* What its controller lets it send now; the line rate while it is not limited, 0 without one. */
+uint32_t roce_qp_controlled_rate(struct roce_qp *qp, roce_ns_t now);
 
 /* The send queue's packets, as IP carries them, leave at no more than the rate; 0: no limit.
  * `burst_bytes`: what may leave back to back, a packet at least, whether the rate is reached so or

@@ -68,6 +68,8 @@ static void start_packet(struct roce_qp *qp, struct roce_tx_pkt *pkt, enum roce_
 			     qp->req.next_psn);
 	pkt->payload = (struct roce_payload){0};
 	pkt->path = &qp->attr.path;
+	pkt->traffic_class = roce_congestion_data_class(qp);
+	pkt->tx_class = qp->tx_class;
 	pkt->qp = qp;
 }
 
@@ -122,6 +124,7 @@ static bool send_datagram(struct roce_qp *qp, struct roce_send_wqe *wqe, struct 
 
 	start_packet(qp, pkt, has_imm ? ROCE_RC_SEND_ONLY_IMM : ROCE_RC_SEND_ONLY);
 	pkt->path = &wqe->path;
+	pkt->traffic_class = wqe->path.traffic_class;
 	pkt->hdr.pkey = wqe->path.pkey;
 	pkt->hdr.dest_qpn = (roce_qpn_t){wqe->remote_qpn};
 	pkt->hdr.src_qpn = qp->cfg.qpn;

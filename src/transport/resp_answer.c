@@ -25,7 +25,17 @@ static void start_response(struct roce_qp *qp, struct roce_tx_pkt *pkt, enum roc
 	pkt->hdr.msn = msn;
 	pkt->payload = (struct roce_payload){0};
 	pkt->path = &qp->attr.path;
+	pkt->traffic_class = roce_congestion_ack_class(qp);
+	pkt->tx_class = qp->tx_class;
 	pkt->qp = qp;
+}
+
+/* An acknowledgement, positive or not, may say as well that a request came marked. */
+static void start_ack(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_psn_t psn, uint8_t syndrome)
+{
+	start_response(qp, pkt, ROCE_RC_ACK, psn, syndrome, qp->resp.msn);
+	pkt->hdr.becn = qp->resp.is_becn_owed;
+	qp->resp.is_becn_owed = false;
 }
 
 static uint8_t ack_syndrome(void)
@@ -76,6 +86,7 @@ static bool send_read_response(struct roce_qp *qp, struct roce_resp_resource *re
 	else if (is_last)
 		op = ROCE_RC_READ_RESPONSE_LAST;
 	start_response(qp, pkt, op, res->next_psn, ack_syndrome(), res->msn);
+	pkt->traffic_class = roce_congestion_data_class(qp);
 	pkt->hdr.pad_count = (uint8_t)(-bytes & 3);
 	pkt->payload.data = (const void *)(uintptr_t)from.ptr;
 	pkt->payload.is_on_demand = from.is_on_demand;
@@ -91,12 +102,12 @@ static bool send_read_response(struct roce_qp *qp, struct roce_resp_resource *re
 
 static void send_ack(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_psn_t psn)
 {
-	start_response(qp, pkt, ROCE_RC_ACK, psn, ack_syndrome(), qp->resp.msn);
+	start_ack(qp, pkt, psn, ack_syndrome());
 	roce_count(qp->t, ROCE_STAT_TX_ACKS);
 }
 
-/* One response in PSN order; false when nothing (more) is owed. */
-static bool send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now)
+/* One response in PSN order; false when nothing (more) is owed, or the next one has to wait. */
+static bool send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now, bool *out_held)
 {
 	struct roce_responder *resp = &qp->resp;
 	struct roce_resp_resource *res = roce_resp_resource_pending(qp);
@@ -109,8 +120,14 @@ static bool send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now
 		roce_resp_resource_set_pending(qp, res, false);
 		return true;
 	}
-	if (res && send_read_response(qp, res, pkt, now))
+	if (res && roce_pacing_holds_response(qp, now)) {
+		*out_held = true;
+		return false;
+	}
+	if (res && send_read_response(qp, res, pkt, now)) {
+		roce_pacing_on_response(qp, pkt, now);
 		return true;
+	}
 	if (resp->is_dup_ack_pending) {
 		resp->is_dup_ack_pending = false;
 		send_ack(qp, pkt, resp->dup_ack_psn);
@@ -135,18 +152,21 @@ static bool send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now
 			resp->nak_psn = resp->expected_psn;
 			resp->is_nak_sent = true;
 		}
-		start_response(qp, pkt, ROCE_RC_ACK, resp->nak_psn, resp->nak_syndrome, resp->msn);
+		start_ack(qp, pkt, resp->nak_psn, resp->nak_syndrome);
 		roce_count(qp->t, ROCE_STAT_TX_NAKS);
 		return true;
 	}
 	return false;
 }
 
-size_t roce_responder_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now)
+size_t roce_responder_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now,
+			 bool *out_more)
 {
+	bool is_held = false;
 	size_t n = 0;
 
-	while (n < max && send_next(qp, &pkts[n], now))
+	while (n < max && send_next(qp, &pkts[n], now, &is_held))
 		n++;
+	*out_more = !is_held && roce_responder_has_output(qp);
 	return n;
 }

@@ -18,7 +18,8 @@ static roce_ns_t min_ns(roce_ns_t a, roce_ns_t b)
 
 static void schedule(struct roce_qp *qp)
 {
-	roce_ns_t due = min_ns(qp->req.ack_deadline, qp->req.rnr_deadline);
+	roce_ns_t due =
+		min_ns(min_ns(qp->req.ack_deadline, qp->req.rnr_deadline), qp->pace_deadline);
 
 	if (due < qp->timer.deadline)
 		roce_timer_heap_set(&qp->t->timers, &qp->timer, due);
@@ -26,7 +27,7 @@ static void schedule(struct roce_qp *qp)
 
 /* T of the specification; detection may come anywhere between T and 4T, so a floor for starved
  * machines is within the rules only up to that, and the owner chooses it. */
-static roce_ns_t timeout_ns(const struct roce_qp *qp)
+roce_ns_t roce_retransmit_timeout_ns(const struct roce_qp *qp)
 {
 	const struct roce_timing *timing = qp->t->cfg.timing;
 	uint8_t code = qp->attr.timeout;
@@ -49,7 +50,7 @@ void roce_retransmit_arm(struct roce_qp *qp, roce_ns_t now)
 {
 	if (qp->req.ack_deadline != ROCE_NEVER)
 		return;
-	qp->req.ack_deadline = add_ns(now, timeout_ns(qp));
+	qp->req.ack_deadline = add_ns(now, roce_retransmit_timeout_ns(qp));
 	schedule(qp);
 }
 
@@ -64,7 +65,7 @@ void roce_retransmit_on_progress(struct roce_qp *qp, roce_ns_t now)
 	if (roce_psn_is_equal(req->una, req->next_psn))
 		req->ack_deadline = ROCE_NEVER;
 	else
-		req->ack_deadline = add_ns(now, timeout_ns(qp));
+		req->ack_deadline = add_ns(now, roce_retransmit_timeout_ns(qp));
 	schedule(qp);
 }
 
@@ -132,6 +133,10 @@ void roce_retransmit_on_deadline(struct roce_qp *qp, roce_ns_t now)
 		req->is_rnr_waiting = false;
 		roce_qp_mark_ready(qp);
 	}
+	if (qp->pace_deadline <= now) {
+		qp->pace_deadline = ROCE_NEVER;
+		roce_qp_mark_ready(qp);
+	}
 	if (req->ack_deadline <= now) {
 		req->ack_deadline = ROCE_NEVER;
 		on_timeout(qp, now);
@@ -141,7 +146,7 @@ void roce_retransmit_on_deadline(struct roce_qp *qp, roce_ns_t now)
 
 void roce_retransmit_pause(struct roce_qp *qp, roce_ns_t until)
 {
-	qp->req.rnr_deadline = until;
+	qp->pace_deadline = min_ns(qp->pace_deadline, until);
 	schedule(qp);
 }
 
@@ -150,5 +155,6 @@ void roce_retransmit_stop(struct roce_qp *qp)
 	qp->req.ack_deadline = ROCE_NEVER;
 	qp->req.rnr_deadline = ROCE_NEVER;
 	qp->req.is_rnr_waiting = false;
+	qp->pace_deadline = ROCE_NEVER;
 	roce_timer_heap_set(&qp->t->timers, &qp->timer, ROCE_NEVER);
 }

@@ -19,6 +19,12 @@ static inline void roce_transport_note_time(struct roce_transport *t, roce_ns_t 
 	t->latest_ns = now;
 }
 
+/* Two keys of one partition, at least one of them of a full member. */
+static inline bool roce_pkey_is_match(uint16_t a, uint16_t b)
+{
+	return (a & 0x7fff) && (a & 0x7fff) == (b & 0x7fff) && ((a | b) & 0x8000);
+}
+
 static inline void roce_count(struct roce_transport *t, uint32_t counter)
 {
 	t->cfg.counters->v[counter]++;
@@ -176,6 +182,37 @@ uint32_t roce_read_chunk_packets(const struct roce_qp *qp, const struct roce_sen
 bool roce_pacing_holds(struct roce_qp *qp, roce_ns_t now);
 /* A packet of the send queue is about to leave. */
 void roce_pacing_on_send(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now);
+/* The same two for READ responses, which only the controller paces. */
+bool roce_pacing_holds_response(struct roce_qp *qp, roce_ns_t now);
+void roce_pacing_on_response(struct roce_qp *qp, const struct roce_tx_pkt *pkt, roce_ns_t now);
+
+/* ---- congestion.c ---- */
+
+/* A packet of the QP came marked. */
+void roce_congestion_on_mark(struct roce_qp *qp, const struct roce_opcode_info *info,
+			     roce_ns_t now);
+enum roce_verdict roce_congestion_on_cnp(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
+					 roce_ns_t now);
+/* An acknowledgement came; it may tell of marks, too. */
+void roce_congestion_on_ack(struct roce_qp *qp, const struct roce_headers *hdr, roce_ns_t now);
+/* CNPs that are owed. */
+size_t roce_congestion_tx(struct roce_transport *t, struct roce_tx_pkt *pkts, size_t max);
+
+/* Data of a QP whose rate is controlled may be marked on its way. */
+static inline uint8_t roce_congestion_data_class(const struct roce_qp *qp)
+{
+	uint8_t traffic_class = qp->attr.path.traffic_class;
+
+	return roce_cc_is_on(&qp->cc) ? (uint8_t)((traffic_class & ~3u) | ROCE_ECN_ECT0)
+				      : traffic_class;
+}
+
+static inline uint8_t roce_congestion_ack_class(const struct roce_qp *qp)
+{
+	uint8_t traffic_class = qp->attr.path.traffic_class;
+
+	return roce_cc_is_on(&qp->cc) ? (uint8_t)(traffic_class & ~3u) : traffic_class;
+}
 
 /* ---- completer.c ---- */
 
@@ -186,7 +223,9 @@ enum roce_verdict roce_completer_rx(struct roce_qp *qp, const struct roce_rx_pkt
 
 enum roce_verdict roce_responder_rx(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
 				    const struct roce_opcode_info *info, roce_ns_t now);
-size_t roce_responder_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now);
+/* Up to `max` packets; out_more tells whether there are more that need not be waited for. */
+size_t roce_responder_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now,
+			 bool *out_more);
 bool roce_responder_has_output(const struct roce_qp *qp);
 /* The memory of a READ response is gone. */
 void roce_responder_read_fault(struct roce_qp *qp, roce_psn_t psn, roce_ns_t now);
@@ -223,7 +262,9 @@ void roce_retransmit_on_progress(struct roce_qp *qp, roce_ns_t now);
 void roce_retransmit_on_sequence_nak(struct roce_qp *qp, roce_ns_t now);
 void roce_retransmit_on_rnr_nak(struct roce_qp *qp, uint8_t timer_code, roce_ns_t now);
 void roce_retransmit_on_deadline(struct roce_qp *qp, roce_ns_t now);
-/* Sends nothing before `until`, then tries again. */
+/* The local ACK timeout. */
+roce_ns_t roce_retransmit_timeout_ns(const struct roce_qp *qp);
+/* A packet is held back: the QP is ready again at `until`. */
 void roce_retransmit_pause(struct roce_qp *qp, roce_ns_t until);
 void roce_retransmit_stop(struct roce_qp *qp);
 

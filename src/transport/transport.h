@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "base/ns.h"
 #include "base/timer_heap.h"
+#include "cc/cc.h"
 #include "cc/window.h"
 #include "mem/mem.h"
 #include "transport/counter.h"
@@ -61,6 +62,13 @@ struct roce_transport_config {
 	uint32_t ack_interval_packets; /* AckReq at least every so many packets */
 	uint32_t burst_packets;	       /* packets of one QP before the next QP's turn */
 	struct roce_pace_config pace;  /* of UC and UD packets */
+	/* Limits the rate of each RC, UC and XRC queue pair, whose data is then sent as ECN-capable
+	 * (ECT(0)) and whose acknowledgements are not. NULL: no limit, ECN bits as the path has
+	 * them. It stays the owner's. */
+	const struct roce_cc_config *cc;
+	struct roce_notify_config notify; /* what marked packets lead to */
+	uint32_t link_bytes;   /* around an IP packet, to be counted against a rate of `cc` */
+	uint32_t header_bytes; /* if not 0, `cc` counts payload and this instead */
 	const struct roce_timing *timing; /* of local ACK timeouts; NULL: the specification's */
 	roce_ns_t ack_timeout_floor_ns;	  /* local ACK timeouts are at least this; 0: as asked */
 };
@@ -74,8 +82,9 @@ struct roce_peer {
 	uint32_t use_count;
 	struct roce_window window;
 	struct roce_list waiters; /* QPs that want room */
-	roce_ns_t single_until;	  /* packets leave one by one till then: batches get lost */
-	roce_ns_t single_ns;	  /* for how long, the last time */
+	struct roce_notify notify;
+	roce_ns_t single_until; /* packets leave one by one till then: batches get lost */
+	roce_ns_t single_ns;	/* for how long, the last time */
 };
 
 static inline bool roce_peer_is_single(const struct roce_peer *peer, roce_ns_t now)
@@ -86,7 +95,9 @@ static inline bool roce_peer_is_single(const struct roce_peer *peer, roce_ns_t n
 struct roce_transport {
 	struct roce_transport_config cfg;
 	struct roce_key_table keys;
-	struct roce_ready ready; /* QPs with something to send */
+	struct roce_ready ready;      /* QPs with something to send */
+	struct roce_list cnp_debtors; /* QPs that owe a CNP; they are sent before all else */
+	struct roce_notify notify;
 	struct roce_list peers;
 	struct roce_list groups;       /* multicast attachments */
 	struct roce_list read_waiters; /* QPs that wait for read_inflight to fall */
@@ -135,7 +146,8 @@ void roce_cq_leave(struct roce_transport *t, struct roce_cq *cq);
 
 /* Up to `max` packets of the classes whose bits are set; consecutive ones of a QP stand together.
  * Payload references are valid until the next call into the transport. A QP's class is the low
- * three bits of its path's service level, that of a UD QP is of the datagram it sends next. */
+ * three bits of its path's service level, that of a UD QP is of the datagram it sends next. CNPs
+ * have a class of their own. */
 size_t roce_tx_classes(struct roce_transport *t, uint32_t classes, struct roce_tx_pkt *pkts,
 		       size_t max, roce_ns_t now);
 
@@ -155,10 +167,12 @@ size_t roce_tx_answer(struct roce_transport *t, roce_qpn_t qpn, struct roce_tx_p
 /* The bits of the classes that may have something to send. */
 static inline uint32_t roce_tx_waiting(const struct roce_transport *t)
 {
-	return t->ready.waiting;
+	if (roce_list_is_empty(&t->cnp_debtors))
+		return t->ready.waiting;
+	return t->ready.waiting | 1u << t->cfg.notify.tx_class;
 }
 
-/* The QP that was made ready last; NULL when there is none, or when several classes wait. */
+/* The QP that was made ready last; NULL when there is none, or when more than one class waits. */
 struct roce_qp *roce_tx_last_ready(const struct roce_transport *t);
 
 /* The payload of `pkt` could not be read (memory gone): fails its WQE or READ as the specification

@@ -202,7 +202,7 @@ static void create__small_ones_are_small(void **state)
 
 	assert_in_range(sizeof(struct roce_verbs_qp) + roce_send_queue_bytes(8, 1, 0) +
 				roce_recv_queue_bytes(8, 1),
-			1, 3072);
+			1, 3328);
 	assert_in_range(cfg->max_send_wr, 8, 8);
 }
 

@@ -74,6 +74,11 @@ struct roce_payload {
 	bool is_on_demand; /* `data` may be gone and is read in a way that does not fault */
 };
 
+/* The low two bits of a traffic class (RFC 3168). */
+#define ROCE_ECN_MASK 3u
+#define ROCE_ECN_ECT0 2u /* may be marked */
+#define ROCE_ECN_CE   3u /* was marked: congestion on the way */
+
 /* The network part of an address vector. */
 struct roce_path {
 	struct roce_gid sgid;
@@ -102,8 +107,10 @@ struct roce_tx_pkt {
 	struct roce_headers hdr; /* pad_count is set */
 	struct roce_payload payload;
 	const struct roce_path *path;
-	struct roce_qp *qp; /* whose packet it is: roce_tx_fault() wants it back */
-	bool is_single;	    /* must not leave in a batch with others */
+	struct roce_qp *qp;    /* whose packet it is: roce_tx_fault() wants it back */
+	uint8_t traffic_class; /* DSCP << 2 | ECN, that of the path or not */
+	uint8_t tx_class;      /* 0 to 7, see transport.h */
+	bool is_single;	       /* must not leave in a batch with others */
 };
 
 #endif

@@ -83,6 +83,7 @@ struct flying {
 	struct roce_headers hdr;
 	struct roce_gid src;
 	struct roce_gid dst;
+	uint8_t traffic_class;
 	uint32_t payload_len;
 	uint8_t payload[MTU];
 };

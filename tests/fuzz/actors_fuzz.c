@@ -438,6 +438,8 @@ static void start(struct fuzz_input *in)
 		tuning.window.initial = tuning.window.min = 2 * (MTU + ROCE_WINDOW_PACKET_COST);
 	if (choice & 16)
 		tuning.read_window = 4 * (MTU + ROCE_WINDOW_PACKET_COST);
+	if (retries & 64)
+		fuzz_control_congestion(&tuning, retries);
 	actors_now = 1;
 	actors_reconnects = 0;
 	for (unsigned int side = 0; side < 2; side++) {

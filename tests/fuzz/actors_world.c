@@ -5,6 +5,8 @@
  */
 #include "actors.h"
 
+#include "wire/opcode.h"
+
 const struct actors_region actors_layout[REGION_COUNT] = {
 	[REGION_SOURCE] = {SOURCE_BYTES, ROCE_ACCESS_REMOTE_READ},
 	[REGION_SINK] = {QUEUE_DEPTH * SLOT_BYTES, ROCE_ACCESS_LOCAL_WRITE},
@@ -118,6 +120,10 @@ static void launch(unsigned int from, const struct roce_tx_pkt *pkt)
 	f->hdr = pkt->hdr;
 	f->src = pkt->path->sgid;
 	f->dst = pkt->path->dgid;
+	f->traffic_class = pkt->traffic_class;
+	/* A switch on the way marks some of those that it may mark. */
+	if (f->traffic_class == ROCE_ECN_ECT0 && (pkt->hdr.psn.v & 3) == 3)
+		f->traffic_class = ROCE_ECN_CE;
 	f->payload_len = pkt->payload.length;
 	gather(&pkt->payload, f->payload);
 }
@@ -142,6 +148,8 @@ size_t actors_pull(unsigned int side, size_t max, bool is_fault)
 	size_t n = roce_tx(&actors_hosts[side].transport, pkts, max, actors_now);
 
 	fuzz_require(n <= max, "no more packets than asked for");
+	if (n && pkts[0].hdr.opcode.v == ROCE_CNP)
+		is_fault = false; /* it is of no memory */
 	for (size_t i = is_fault; i < n; i++)
 		launch(side, &pkts[i]);
 	if (is_fault && n) {
@@ -167,6 +175,7 @@ void actors_deliver(unsigned int from, uint32_t index, bool stays)
 		.payload_len = f.payload_len,
 		.src = &f.src,
 		.dst = &f.dst,
+		.traffic_class = f.traffic_class,
 		.hop_limit = 64,
 	};
 	roce_rx(&actors_hosts[!from].transport, &pkt, actors_now);

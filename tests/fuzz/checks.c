@@ -161,7 +161,9 @@ static void check_responder(const struct roce_qp *qp)
 			resp->resources[(resp->resource_head - i) % ROCE_MAX_RD_ATOMIC].is_pending;
 	fuzz_require(pending == resp->pending_count, "pending_count counts what is pending");
 	if (has_responses(resp))
-		fuzz_require(!roce_list_is_empty(&qp->ready_link), "who owes an answer is ready");
+		fuzz_require(!roce_list_is_empty(&qp->ready_link) ||
+				     qp->pace_deadline != ROCE_NEVER,
+			     "who owes an answer is ready, or paced");
 	if (resp->open == ROCE_RESP_OPEN_SEND)
 		fuzz_require(qp->is_held || qp->rq.head != qp->rq.posted,
 			     "an open SEND has a receive in hand");
@@ -189,12 +191,14 @@ static void check_liveness(const struct roce_qp *qp)
 		fuzz_require(!roce_list_is_empty(&qp->ready_link) ||
 				     !roce_list_is_empty(&qp->wait_link) ||
 				     qp->req.ack_deadline != ROCE_NEVER ||
-				     qp->req.rnr_deadline != ROCE_NEVER,
+				     qp->req.rnr_deadline != ROCE_NEVER ||
+				     qp->pace_deadline != ROCE_NEVER,
 			     "a QP with work is ready, waits, or has a deadline");
 	if (qp->attr.state == ROCE_QP_SQD && qp->req.is_drain_announced)
 		fuzz_require(!has_started(qp), "a drained queue has nothing under way");
 	fuzz_require(qp->timer.deadline <= qp->req.ack_deadline &&
-			     qp->timer.deadline <= qp->req.rnr_deadline,
+			     qp->timer.deadline <= qp->req.rnr_deadline &&
+			     qp->timer.deadline <= qp->pace_deadline,
 		     "a timer is never late");
 }
 
@@ -206,7 +210,7 @@ static void check_qp(const struct roce_qp *qp)
 	if (qp->attr.state == ROCE_QP_RESET || qp->attr.state == ROCE_QP_ERR)
 		fuzz_require(qp->req.inflight == 0 && qp->req.read_inflight == 0 &&
 				     roce_list_is_empty(&qp->wait_link) &&
-				     qp->timer.deadline == ROCE_NEVER,
+				     (qp->timer.deadline == ROCE_NEVER || has_responses(&qp->resp)),
 			     "a QP that sends no more holds nothing");
 }
 
@@ -222,6 +226,7 @@ void fuzz_check_stack(const struct sim_stack *s)
 			     "a class waits when somebody stands in its line");
 	}
 	check_list(&t->read_waiters);
+	check_list(&t->cnp_debtors);
 	for (uint32_t i = 0; i < s->qp_count; i++) {
 		check_qp(&s->qps[i]->qp);
 		read_inflight += s->qps[i]->qp.req.read_inflight;
@@ -258,4 +263,22 @@ void fuzz_check_quiet(const struct sim_stack *s)
 		if (qp->attr.state == ROCE_QP_ERR && !is_dead)
 			fuzz_require(qp->rq.head == qp->rq.posted, "every receive is flushed");
 	}
+}
+
+/* ---- tuning ---- */
+
+void fuzz_control_congestion(struct roce_transport_config *tuning, uint8_t choice)
+{
+	static struct roce_cc_config cc;
+	const struct roce_cc_ops *ops = &roce_cc_dcqcn;
+
+	cc = (struct roce_cc_config){
+		.ops = ops,
+		.params = ops->sets[choice % ops->set_count].params,
+		.line_kbit_per_s = choice & 1 ? 100000000 : 20000,
+		.burst_ns = choice & 2 ? 10000 : 0,
+	};
+	tuning->cc = &cc;
+	ops->notify_config(&cc.params, &tuning->notify);
+	tuning->notify.scope = (enum roce_notify_scope)(choice % 3);
 }

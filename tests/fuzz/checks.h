@@ -45,4 +45,7 @@ void fuzz_check_stack(const struct sim_stack *s);
 /* The same when nothing is on its way, all timers have fired and all output was taken. */
 void fuzz_check_quiet(const struct sim_stack *s);
 
+/* Congestion control with numbers that differ by `choice`. */
+void fuzz_control_congestion(struct roce_transport_config *tuning, uint8_t choice);
+
 #endif

@@ -386,7 +386,7 @@ static size_t take_packets(size_t max, bool is_fault)
 	fuzz_require(n <= max, "no more packets than asked for");
 	for (size_t i = 0; i < n; i++)
 		check_tx(&pkts[i]);
-	if (is_fault && n)
+	if (is_fault && n && pkts[0].hdr.opcode.v != ROCE_CNP)
 		roce_tx_fault(&host.transport, &pkts[0], now);
 	return n;
 }
@@ -637,7 +637,8 @@ static void start_qp(uint32_t index, struct sim_cq *send_cq, struct sim_cq *recv
 		modify(index, ROCE_QP_ERR, ROCE_ATTR_STATE);
 }
 
-/* The first byte chooses the window, the depth of a CQ, and what one turn may send. */
+/* The first byte chooses the window, the depth of a CQ, what one turn may send, and whether there
+ * is congestion control. */
 static void start(uint8_t choice)
 {
 	struct roce_transport_config tuning = sim_tuning_default();
@@ -649,6 +650,8 @@ static void start(uint8_t choice)
 	tuning.burst_packets = choice & 2 ? 3 : 16;
 	if (choice & 4)
 		tuning.window.initial = tuning.window.min = 2 * (MTU + ROCE_WINDOW_PACKET_COST);
+	if (choice & 32)
+		fuzz_control_congestion(&tuning, choice);
 	sim_stack_init(&host, 1, choice, ARENA_SIZE, &tuning);
 	now = 1000;
 	start_regions();

@@ -61,6 +61,8 @@ void sim_set_cnp(struct roce_link_pkt *pkt)
 {
 	pkt->hdr.opcode = roce_opcode_make(ROCE_CNP);
 	pkt->hdr.becn = true;
+	pkt->hdr.pad_count = 0;
+	pkt->payload_len = 0;
 }
 
 void sim_set_write_middle(struct roce_link_pkt *pkt)

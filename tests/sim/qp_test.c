@@ -568,7 +568,8 @@ static void counters__of_one_exchange(void **state)
 		{1, ROCE_STAT_RX_ATOMIC_REQUESTS, 1},
 		{1, ROCE_STAT_ECN_MARKED, 5},
 		{1, ROCE_RX_ACCEPTED, 4},
-		{1, ROCE_RX_CNP, 1},
+		{1, ROCE_RX_CNP_IGNORED, 1},
+		{1, ROCE_STAT_CNP_SENT, 0},
 		{0, ROCE_RX_ACCEPTED, 4},
 		{0, ROCE_STAT_TX_RETRANSMITTED, 0},
 		{0, ROCE_STAT_ECN_MARKED, 0},
@@ -583,6 +584,9 @@ static void counters__of_one_exchange(void **state)
 	fixture_post(&f, 0, ROCE_WR_RDMA_READ, 2, 1500, 0);
 	fixture_post(&f, 0, ROCE_WR_ATOMIC_FETCH_AND_ADD, 3, 8, 0);
 	cnp.hdr.dest_qpn = f.b->cfg.qpn;
+	cnp.hdr.pkey = 0xffff;
+	cnp.src = f.pair.hosts[0].gid;
+	cnp.dst = f.pair.hosts[1].gid;
 	cnp.traffic_class = 3;
 	f.pair.is_quiet = true;
 	roce_link_inject(&f.pair.link, 0, &cnp);

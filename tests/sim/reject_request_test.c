@@ -69,7 +69,7 @@ static const struct silent_case silent_cases[] = {
 	{"P_Key 0", sim_set_pkey_zero, ROCE_RX_BAD_PKEY},
 	{"opcode 0x15", sim_set_reserved_opcode, ROCE_RX_RESERVED_OPCODE},
 	{"vendor opcode", sim_set_vendor_opcode, ROCE_RX_RESERVED_OPCODE},
-	{"CNP", sim_set_cnp, ROCE_RX_CNP},
+	{"CNP", sim_set_cnp, ROCE_RX_CNP_IGNORED},
 };
 
 static void roce_rx__drops_in_silence(void **state)
