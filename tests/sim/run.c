@@ -457,11 +457,8 @@ static void drain(struct sim_run *run)
 
 	/* a timer of the core may be early and find nothing to do: that is all that may be left */
 	while (!run->is_failed && roce_event_queue_next_ps(q) != ROCE_PS_NEVER) {
-		if (roce_event_is_queued(&run->poll_events[0]) ||
-		    roce_event_is_queued(&run->poll_events[1]) || q->count) {
-			if (!step(run))
-				return;
-		}
+		if (!step(run))
+			return;
 		flush_ended(run);
 	}
 }
