@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Classes that share a line, and marks: shares under saturation are those that were configured,
+ * what one class leaves the others take, strict goes first; ECN marks under load and only then.
+ */
+#include "fabric/net.h"
+
+#define PRIO_A	   3u
+#define PRIO_B	   4u
+#define PRIO_S	   6u
+#define DSCP(prio) ((uint8_t)((prio)*8))
+#define WINDOW_PS  (2 * PS_PER_MS)
+
+static void lossless(struct roce_fabric_port_config *port, uint32_t prio)
+{
+	port->buffer[prio] = port->buffer[3];
+	port->pfc.prios |= (uint8_t)(1u << prio);
+	port->ecn[prio].is_enabled = false;
+	port->qos.prio_to_tc[prio] = (uint8_t)prio;
+}
+
+static void classes(struct roce_fabric_port_config *port, uint8_t weight_a, uint8_t weight_b)
+{
+	lossless(port, PRIO_A);
+	lossless(port, PRIO_B);
+	lossless(port, PRIO_S);
+	port->qos.tc_weight[PRIO_A] = weight_a;
+	port->qos.tc_weight[PRIO_B] = weight_b;
+}
+
+/* Three senders, each in a class of its own, towards host 3. */
+static void start(struct net *net, uint8_t weight_a, uint8_t weight_b)
+{
+	net_defaults(net);
+	classes(&net->host.port, weight_a, weight_b);
+	classes(&net->sw.port, weight_a, weight_b);
+	net_star(net, 4);
+}
+
+static uint32_t send(struct net *net, uint32_t src, uint8_t prio, uint64_t bytes, uint64_t start_ps)
+{
+	struct roce_fabric_flow_config flow = net_flow(src, 3, bytes);
+
+	flow.prio = prio;
+	flow.dscp = DSCP(prio);
+	flow.start_ps = start_ps;
+	return net_add(net, &flow);
+}
+
+/* What each flow has got, in Gb/s, between two times. */
+static void measure(struct net *net, uint32_t flows, uint64_t until_ps, double *out)
+{
+	uint64_t from_ps = roce_fabric_now_ps(net->f);
+
+	for (uint32_t i = 0; i < flows; i++)
+		out[i] = -(double)net_result(net, i).bytes_delivered;
+	net_run(net, until_ps, ROCE_FABRIC_END_TIME);
+	for (uint32_t i = 0; i < flows; i++)
+		out[i] = (out[i] + (double)net_result(net, i).bytes_delivered) * 8000 /
+			 (double)(until_ps - from_ps);
+}
+
+static void ets__shares_are_those_configured(void **state)
+{
+	static const uint8_t weights[][2] = {{50, 50}, {70, 30}, {90, 10}, {3, 1}};
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		struct net net;
+		double rate[2], share;
+		double expected = (double)weights[i][0] / (weights[i][0] + weights[i][1]);
+
+		start(&net, weights[i][0], weights[i][1]);
+		send(&net, 0, PRIO_A, UINT64_C(1) << 30, 0);
+		send(&net, 1, PRIO_B, UINT64_C(1) << 30, 0);
+		net_run(&net, WINDOW_PS / 10, ROCE_FABRIC_END_TIME);
+		measure(&net, 2, WINDOW_PS, rate);
+		share = rate[0] / (rate[0] + rate[1]);
+		assert_true(share > expected - 0.02 && share < expected + 0.02);
+		assert_true(rate[0] + rate[1] > 97);
+		assert_int_equal(net_drops(&net), 0);
+		net_end(&net);
+	}
+}
+
+/* B has 90% and sends nothing after a while: A has the line. */
+static void ets__unused_share_is_given_away(void **state)
+{
+	struct net net;
+	double rate[2];
+
+	(void)state;
+	start(&net, 10, 90);
+	send(&net, 0, PRIO_A, UINT64_C(1) << 30, 0);
+	send(&net, 1, PRIO_B, 4 << 20, 0);
+	net_run(&net, WINDOW_PS / 2, ROCE_FABRIC_END_TIME);
+	assert_int_equal(net_result(&net, 1).state, ROCE_FABRIC_FLOW_DONE);
+	measure(&net, 2, WINDOW_PS, rate);
+	assert_true(rate[0] > 97);
+	net_end(&net);
+}
+
+static void strict__first(void **state)
+{
+	struct net net;
+	double rate[3];
+
+	(void)state;
+	start(&net, 50, 50);
+	send(&net, 0, PRIO_A, UINT64_C(1) << 30, 0);
+	send(&net, 1, PRIO_B, UINT64_C(1) << 30, 0);
+	send(&net, 2, PRIO_S, UINT64_C(1) << 30, WINDOW_PS / 20);
+	net_run(&net, WINDOW_PS / 10, ROCE_FABRIC_END_TIME);
+	measure(&net, 3, WINDOW_PS, rate);
+	assert_true(rate[2] > 97);
+	assert_true(rate[0] + rate[1] < 1);
+	net_end(&net);
+}
+
+/* ---- ECN ---- */
+
+static struct roce_fabric_totals run_ecn(uint32_t senders, bool is_capable)
+{
+	struct roce_fabric_totals totals;
+	struct net net;
+
+	net_defaults(&net);
+	net.sw.port.ecn[PRIO_A].kmin_bytes = 100000;
+	net.sw.port.ecn[PRIO_A].kmax_bytes = 400000;
+	net_star(&net, senders + 1);
+	for (uint32_t i = 0; i < senders; i++) {
+		struct roce_fabric_flow_config flow = net_flow(i, senders, 4 << 20);
+
+		flow.is_not_ecn = !is_capable;
+		net_add(&net, &flow);
+	}
+	net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+	totals = net_totals(&net);
+	net_end(&net);
+	return totals;
+}
+
+/* case_075 */
+static void ecn__marks_under_load_only(void **state)
+{
+	struct roce_fabric_totals one = run_ecn(1, true);
+	struct roce_fabric_totals two = run_ecn(2, true);
+
+	(void)state;
+	assert_int_equal(one.ecn_marks, 0);
+	assert_true(two.ecn_marks > 10);
+	assert_int_equal(two.drops[ROCE_FABRIC_DROP_WRED], 0);
+}
+
+/* What does not understand marks is dropped in their place, and comes again. */
+static void ecn__drops_what_it_cannot_mark(void **state)
+{
+	struct roce_fabric_totals two = run_ecn(2, false);
+
+	(void)state;
+	assert_int_equal(two.ecn_marks, 0);
+	assert_true(two.drops[ROCE_FABRIC_DROP_WRED] > 0);
+	assert_int_equal(two.flows_done, 2);
+}
+
+/* Queues whose ECN decides by what a leaving frame leaves behind. */
+static void ecn__at_dequeue(void **state)
+{
+	struct net net;
+
+	(void)state;
+	net_defaults(&net);
+	net.sw.port.ecn[PRIO_A].kmin_bytes = 100000;
+	net.sw.port.ecn[PRIO_A].kmax_bytes = 100000; /* a step: all above are marked */
+	net.sw.port.ecn[PRIO_A].is_at_dequeue = true;
+	net_star(&net, 3);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct roce_fabric_flow_config flow = net_flow(i, 2, 1 << 20);
+
+		net_add(&net, &flow);
+	}
+	net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+	/* Two frames come for each that goes, until all have come; then the queue falls. */
+	assert_true(net_totals(&net).ecn_marks > 256);
+	assert_true(net_totals(&net).ecn_marks < 512);
+	net_end(&net);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ets__shares_are_those_configured),
+		cmocka_unit_test(ets__unused_share_is_given_away),
+		cmocka_unit_test(strict__first),
+		cmocka_unit_test(ecn__marks_under_load_only),
+		cmocka_unit_test(ecn__drops_what_it_cannot_mark),
+		cmocka_unit_test(ecn__at_dequeue),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
