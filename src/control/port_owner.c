@@ -9,14 +9,12 @@
 
 #include "control/message.h"
 
-#define STRING(x)    #x
-#define STRING_OF(x) STRING(x)
-
+_Static_assert(ROCE_CONTROL_PORT == 4791, "as the text says");
 const char roce_port_owner_soft_roce_text[] =
-	"UDP port " STRING_OF(ROCE_CONTROL_PORT) " of all addresses here is held by the kernel's "
-						 "Soft-RoCE (module rdma_rxe): unload it "
-						 "(`modprobe -r rdma_rxe`), or use another network "
-						 "namespace (`unshare -rn`)";
+	ROCE_PORT_OWNER_TEXT_START "of all addresses here is held by the kernel's "
+				   "Soft-RoCE (module rdma_rxe): unload it "
+				   "(`modprobe -r rdma_rxe`), or use another network "
+				   "namespace (`unshare -rn`)";
 
 /* One line of /proc/net/udp or udp6; addresses are 32-bit words in host order, in hex. */
 static bool parse_line(const char *line, struct roce_gid *out_gid, unsigned *out_port,

@@ -28,7 +28,11 @@ bool roce_port_owner_find(const struct roce_gid *gid, struct roce_port_owner *ou
 /* Whether it looks like Soft-RoCE's. `module`: ROCE_SOFT_ROCE_MODULE, there when it is loaded. */
 bool roce_port_owner_is_soft_roce(const struct roce_port_owner *owner, const char *module);
 
-/* What to say then. */
+/*
+ * What to say then. Every text about a port that cannot be had, uroced's too, begins with START: it
+ * is about the machine and no mistake of the program, so it is shown without being asked for.
+ */
+#define ROCE_PORT_OWNER_TEXT_START "UDP port 4791 "
 extern const char roce_port_owner_soft_roce_text[];
 
 /* Any socket of this user on the port. */

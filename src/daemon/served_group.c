@@ -73,15 +73,17 @@ void roce_server_explain(const struct roce_address *a, int error, char *err, siz
 	else if (error == -EADDRINUSE && owner.uid != geteuid())
 		snprintf(
 			err, err_size,
-			"UDP port %d of %s is in use by another user (uid %u): use another address "
+			ROCE_PORT_OWNER_TEXT_START
+			"of %s is in use by another user (uid %u): use another address "
 			"or network namespace (`unshare -rn`), or let root run uroced --share-with "
 			"both users",
-			ROCE_CONTROL_PORT, text, owner.uid);
+			text, owner.uid);
 	else if (error == -EADDRINUSE)
 		snprintf(err, err_size,
-			 "UDP port %d of %s is in use by another program (see `ss -ulpn sport = "
+			 ROCE_PORT_OWNER_TEXT_START
+			 "of %s is in use by another program (see `ss -ulpn sport = "
 			 ":%d`): end it, or use another address or network namespace",
-			 ROCE_CONTROL_PORT, text, ROCE_CONTROL_PORT);
+			 text, ROCE_CONTROL_PORT);
 	else if (error == -EADDRNOTAVAIL)
 		snprintf(err, err_size, "%s is not an address of this network namespace", text);
 	else if (error == -EMFILE || error == -ENFILE)

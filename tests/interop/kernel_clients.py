@@ -254,7 +254,7 @@ def iser_target_killed(ctx):
 # follows and sends none, which the target of later kernels refuses.
 LIO_START = """
 for m in target_core_file iscsi_target_mod ib_isert; do modprobe $m || exit 1; done
-mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config || exit 1
+grep -q configfs /proc/mounts || mount -t configfs none /sys/kernel/config || exit 1
 truncate -s {mib}M /run/lio
 cd /sys/kernel/config/target && mkdir -p core/fileio_0/disk && cd core/fileio_0/disk || exit 1
 echo fd_dev_name=/run/lio,fd_dev_size=$(({mib} << 20)) >control && echo 1 >enable || exit 1

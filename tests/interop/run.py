@@ -28,6 +28,7 @@ import rows  # noqa: E402
 import foundation  # noqa: E402,F401
 import rdmacm, endings  # noqa: E402,E401,F401
 import kernel_clients  # noqa: E402,F401
+import loopback  # noqa: E402,F401
 import perftest  # noqa: E402,F401
 import pingpong  # noqa: E402,F401
 import verbs_check  # noqa: E402,F401

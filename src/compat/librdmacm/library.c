@@ -5,8 +5,11 @@
  */
 #include "compat/librdmacm/rdmacm.h"
 
+#include "control/port_owner.h"
+
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,11 +70,17 @@ int cm_library_init(void)
 	return count ? 0 : -ENODEV;
 }
 
+/* Refused calls are told of when asked for; that the port cannot be had at all always, but once. */
 static void show(const char *text)
 {
 	const char *debug = secure_getenv("UROCE_DEBUG");
+	bool is_asked = debug && *debug && strcmp(debug, "0") != 0;
+	static atomic_flag is_said = ATOMIC_FLAG_INIT;
 
-	if (debug && *debug && strcmp(debug, "0") != 0)
+	if (is_asked ||
+	    (!debug &&
+	     strncmp(text, ROCE_PORT_OWNER_TEXT_START, strlen(ROCE_PORT_OWNER_TEXT_START)) == 0 &&
+	     !atomic_flag_test_and_set(&is_said)))
 		fprintf(stderr, "uroce: %s\n", text);
 }
 
