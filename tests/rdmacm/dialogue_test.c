@@ -261,6 +261,38 @@ static void connect__without_queue_pairs(void **state)
 }
 
 /* Vendors' connection options travel in REQ, and may be a reason to refuse. */
+/* A peer whose device can do more may say so in its REP, whatever the REQ had: no reason to fail.
+ */
+static void connect__peer_can_do_more(void **state)
+{
+	struct rdma_conn_param param = {
+		.qp_num = 0x223344, .responder_resources = 128, .initiator_depth = 128};
+	struct ibv_qp_init_attr init;
+	struct rdma_cm_event *event;
+	struct ibv_qp_attr attr;
+	struct ends e;
+
+	(void)state;
+	ends_open(&e, RDMA_PS_TCP);
+	ends_make_qp(e.active);
+	assert_int_equal(rdma_connect(e.active, NULL), 0);
+	event = ends_expect(e.channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	e.passive = event->id;
+	rdma_ack_cm_event(event);
+	assert_int_equal(rdma_accept(e.passive, &param), 0);
+	event = ends_expect(e.channel, RDMA_CM_EVENT_ESTABLISHED);
+	assert_ptr_equal(event->id, e.active);
+	assert_int_equal(event->param.conn.responder_resources, 128);
+	assert_int_equal(event->param.conn.initiator_depth, 128);
+	rdma_ack_cm_event(event);
+	assert_int_equal(ibv_query_qp(e.active->qp, &attr, 0, &init), 0);
+	assert_int_equal(attr.qp_state, IBV_QPS_RTS);
+	assert_int_equal(attr.max_rd_atomic, 16);
+	assert_int_equal(attr.max_dest_rd_atomic, 16);
+	ends_take(&e, RDMA_CM_EVENT_ESTABLISHED);
+	ends_close(&e);
+}
+
 static void ece__offered_and_refused(void **state)
 {
 	struct ibv_ece ece = {.vendor_id = 0x15b3, .options = 0x12345678};
@@ -425,6 +457,7 @@ int main(void)
 		cmocka_unit_test(connect__nobody_listens),
 		cmocka_unit_test(accept__peer_has_gone),
 		cmocka_unit_test(connect__without_queue_pairs),
+		cmocka_unit_test(connect__peer_can_do_more),
 		cmocka_unit_test(ece__offered_and_refused),
 		cmocka_unit_test(notify__established_early),
 		cmocka_unit_test(datagrams__connect_and_refuse),

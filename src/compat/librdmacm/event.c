@@ -59,6 +59,18 @@ static void set_gids(struct cm_id *id)
 	ib->pkey = htobe16(id->path.pkey);
 }
 
+/* As the peer said, within the device's limits: some answer a REQ with all that their own device
+ * can do (rxe's 128), however little the REQ had. */
+static void set_depths(struct cm_id *id)
+{
+	id->responder_resources = id->peer.initiator_depth;
+	if (id->responder_resources > id->dev->max_qp_rd_atomic)
+		id->responder_resources = id->dev->max_qp_rd_atomic;
+	id->initiator_depth = id->peer.responder_resources;
+	if (id->initiator_depth > id->dev->max_qp_init_rd_atomic)
+		id->initiator_depth = id->dev->max_qp_init_rd_atomic;
+}
+
 static void fill_conn_param(struct cm_event *ev)
 {
 	struct rdma_conn_param *p = &ev->event.param.conn;
@@ -123,8 +135,6 @@ static struct cm_id *make_child(struct cm_event *ev)
 	child->is_bound = true;
 	child->path = raw->path;
 	child->peer = raw->conn;
-	child->responder_resources = raw->conn.initiator_depth;
-	child->initiator_depth = raw->conn.responder_resources;
 	child->retry_count = raw->conn.retry_count;
 	child->tos = ev->id->tos;
 	child->has_ack_timeout = ev->id->has_ack_timeout;
@@ -138,10 +148,7 @@ static struct cm_id *make_child(struct cm_event *ev)
 		rdma_destroy_id(&child->id);
 		return NULL;
 	}
-	if (child->responder_resources > child->dev->max_qp_rd_atomic)
-		child->responder_resources = child->dev->max_qp_rd_atomic;
-	if (child->initiator_depth > child->dev->max_qp_init_rd_atomic)
-		child->initiator_depth = child->dev->max_qp_init_rd_atomic;
+	set_depths(child);
 	set_gids(child);
 	cm_route_fill(child);
 	return child;
@@ -196,8 +203,7 @@ static void on_connect_response(struct cm_event *ev)
 
 	id->is_responded = true;
 	id->peer = ev->raw.conn;
-	id->responder_resources = ev->raw.conn.initiator_depth;
-	id->initiator_depth = ev->raw.conn.responder_resources;
+	set_depths(id);
 	fill_param(ev);
 	if (!id->id.qp)
 		return;
