@@ -155,7 +155,7 @@ struct roce_responder {
 	uint64_t write_left;
 	uint64_t write_total;
 	roce_key_t write_rkey;
-	uint32_t resource_count; /* entries in use, at most max_dest_rd_atomic */
+	uint32_t resource_count; /* entries in use; their limit is in resp_resource.c */
 	uint32_t resource_head;	 /* index of the newest + 1, free running */
 	uint32_t pending_count;	 /* resources with is_pending */
 	struct roce_resp_resource resources[ROCE_MAX_RD_ATOMIC];

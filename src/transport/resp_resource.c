@@ -2,7 +2,9 @@
 /*
  * The responder's memory of READs and atomics: the newest max_dest_rd_atomic of them are kept, so
  * that a duplicate request gets the same answer again (IBTA: a READ is read anew, an atomic is
- * never executed twice). Entries live in a ring in PSN order.
+ * never executed twice). Entries live in a ring in PSN order. The number kept is rounded up to a
+ * power of two: Linux Soft-RoCE rounds its max_rd_atomic so, and has more under way than was
+ * agreed.
  */
 #include "transport/roles.h"
 
@@ -18,14 +20,25 @@ static uint32_t oldest(const struct roce_responder *resp)
 	return resp->resource_head - resp->resource_count;
 }
 
-/* A peer that asks anew has seen the answers to all but its max_dest_rd_atomic newest requests, so
+/* At most ROCE_MAX_RD_ATOMIC, a power of two itself; a peer that may ask for nothing gets nothing.
+ */
+static uint32_t room(const struct roce_qp *qp)
+{
+	uint32_t entries = 1;
+
+	while (entries < qp->attr.max_dest_rd_atomic)
+		entries *= 2;
+	return qp->attr.max_dest_rd_atomic ? entries : 0;
+}
+
+/* A peer that asks anew has seen the answers to all but as many of its newest requests, so
  * an entry that is only being repeated may go; one that was never answered may not. */
 bool roce_resp_resource_has_room(struct roce_qp *qp)
 {
 	struct roce_responder *resp = &qp->resp;
 	const struct roce_resp_resource *res;
 
-	if (resp->resource_count < qp->attr.max_dest_rd_atomic)
+	if (resp->resource_count < room(qp))
 		return true;
 	if (qp->attr.max_dest_rd_atomic == 0)
 		return false;
@@ -39,7 +52,7 @@ struct roce_resp_resource *roce_resp_resource_add(struct roce_qp *qp)
 	struct roce_resp_resource *res;
 
 	ROCE_ASSERT(roce_resp_resource_has_room(qp));
-	while (resp->resource_count >= qp->attr.max_dest_rd_atomic) {
+	while (resp->resource_count >= room(qp)) {
 		roce_resp_resource_set_pending(qp, at(resp, oldest(resp)), false);
 		resp->resource_count--;
 	}

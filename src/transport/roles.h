@@ -239,7 +239,8 @@ enum roce_verdict roce_ud_rx(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
 
 /* ---- resp_resource.c ---- */
 
-/* May the peer ask for one more READ or atomic? Not when max_dest_rd_atomic are unanswered. */
+/* May the peer ask for one more READ or atomic? Not when max_dest_rd_atomic, rounded up to a power
+ * of two, are unanswered. */
 bool roce_resp_resource_has_room(struct roce_qp *qp);
 /* A new entry for a READ or atomic, displacing the oldest; there must be room. */
 struct roce_resp_resource *roce_resp_resource_add(struct roce_qp *qp);

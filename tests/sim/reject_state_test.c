@@ -142,6 +142,30 @@ static void check_rd_atomic__too_many_reads(void **state)
 	fixture_stop(&f);
 }
 
+/* Soft-RoCE takes 3 for 4, so the fourth is answered too; the fifth is one too many. */
+static void check_rd_atomic__limit_is_a_power_of_two(void **state)
+{
+	(void)state;
+	fixture_init(&f);
+	f.conn.max_dest_rd_atomic[1] = 3;
+	f.conn.max_rd_atomic[0] = 5;
+	f.tuning.read_chunk_packets = 64;
+	f.tuning.read_window = 1u << 20;
+	f.link.ps_per_byte = 800;
+	fixture_start(&f, true);
+	f.pair.is_quiet = true;
+	fixture_post(&f, 0, ROCE_WR_RDMA_READ, 1, 40 * 1024, 0);
+	for (uint64_t i = 2; i <= 5; i++)
+		fixture_post(&f, 0, ROCE_WR_RDMA_READ, i, 64, 0);
+	sim_pair_run(&f.pair, ROCE_NS_PER_S);
+	assert_int_equal(sim_counter(&f.pair.hosts[1], ROCE_RX_TOO_MANY_READS), 1);
+	assert_string_equal(f.pair.log.s, "0 cqe 1 READ SUCCESS\n0 cqe 2 READ SUCCESS\n"
+					  "0 cqe 3 READ SUCCESS\n0 cqe 4 READ SUCCESS\n"
+					  "0 cqe 5 REM_INV_REQ_ERR\n"
+					  "1 event QP_REQ_ERR\n");
+	fixture_stop(&f);
+}
+
 /* Answers already given make room: four READs in a row through one resource. */
 static void check_rd_atomic__answered_ones_make_room(void **state)
 {
@@ -417,6 +441,7 @@ int main(void)
 		cmocka_unit_test(check_rkey__region_goes_within_a_write),
 		cmocka_unit_test(check_rkey__zero_length_needs_no_key),
 		cmocka_unit_test(check_rd_atomic__too_many_reads),
+		cmocka_unit_test(check_rd_atomic__limit_is_a_power_of_two),
 		cmocka_unit_test(check_rd_atomic__answered_ones_make_room),
 		cmocka_unit_test(place_send__bad_recv_key),
 		cmocka_unit_test(place_send__recv_region_is_read_only),
