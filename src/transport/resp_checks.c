@@ -132,7 +132,8 @@ static enum roce_verdict check_length(struct roce_request *rq)
 	return ROCE_RX_ACCEPTED;
 }
 
-/* READs and atomics beyond max_dest_rd_atomic (rounded up). The entry is taken later, when nothing can fail. */
+/* READs and atomics beyond max_dest_rd_atomic (rounded up). The entry is taken later, when nothing
+ * can fail. */
 static enum roce_verdict check_rd_atomic(struct roce_request *rq)
 {
 	struct roce_qp *qp = rq->qp;
