@@ -88,7 +88,7 @@ static uint8_t class_of(const struct roce_fabric_flow *flow, const struct roce_f
 
 static uint8_t traffic_class(const struct roce_fabric_flow *flow)
 {
-	return (uint8_t)(flow->cfg.dscp << 2 | (flow->cfg.is_not_ecn ? 0 : ECT_0));
+	return (uint8_t)((uint32_t)flow->cfg.dscp << 2 | (flow->cfg.is_not_ecn ? 0 : ECT_0));
 }
 
 static int to_init(struct roce_verbs_qp *qp, bool is_datagram)
