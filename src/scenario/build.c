@@ -45,9 +45,9 @@ static void add_refusal(struct roce_built *built, int r, const char *what,
 		return;
 	}
 	fault = roce_fabric_fault(built->fabric, &node, &port, &prio);
-	roce_problem_add(problems, line_of_fault(built->plan, fault, node), "%s%s%s: %s",
-			 node < g->node_count ? g->nodes[node].name : what,
-			 node < g->node_count ? ", " : "", node < g->node_count ? what : "",
+	if (node < g->node_count)
+		what = g->nodes[node].name;
+	roce_problem_add(problems, line_of_fault(built->plan, fault, node), "%s: %s", what,
 			 roce_fabric_fault_str(fault));
 }
 

@@ -192,6 +192,30 @@ static bool print_section(FILE *out, const char *name)
 	return false;
 }
 
+/* A group by its last name alone: "pg_lossless" for "switch.buffer.pg_lossless". */
+static bool print_group(FILE *out, const char *name)
+{
+	size_t length = strlen(name);
+	char group[NAME_BYTES];
+
+	for (uint32_t i = 0; i < roce_section_count; i++) {
+		const struct roce_section *section = roce_sections[i];
+
+		for (uint32_t k = 0; is_shown(section) && k < section->key_count; k++) {
+			const char *path = section->keys[k].path;
+			const char *at = strstr(path, name);
+
+			if (!at || at[length] != '.' || (at > path && at[-1] != '.'))
+				continue;
+			snprintf(group, sizeof(group), "%.*s.", (int)(at + length - path), path);
+			head_section(out, section);
+			list_section(out, section, group);
+			return true;
+		}
+	}
+	return false;
+}
+
 static void find_nearest(const char *name, char *out)
 {
 	uint32_t best = 4;
@@ -221,7 +245,7 @@ static void find_nearest(const char *name, char *out)
 int roce_explain_key(FILE *out, const char *name, char *out_nearest)
 {
 	if (*name && (print_keys(out, name, true) || print_section(out, name) ||
-		      print_keys(out, name, false)))
+		      print_keys(out, name, false) || print_group(out, name)))
 		return 0;
 	find_nearest(name, out_nearest);
 	return -ENOENT;

@@ -129,6 +129,9 @@ class Command(unittest.TestCase):
         self.assertIn("  switch.ecn.kmin ", done.stdout)
         done = sim("--explain", "kmin")
         self.assertRegex(done.stdout, r"^switch.ecn.kmin: bytes\n(.*\n)*  default +400kB\n")
+        for name in ("pg_lossless", "buffer.pg_lossless", "switch.buffer.pg_lossless"):
+            self.assertIn("  switch.buffer.pg_lossless.xoff ", sim("--explain", name).stdout, name)
+        self.assertNotIn("ecn", sim("--explain", "pg_lossless").stdout)
         done = sim("--explain", "kmni")
         self.assertEqual(done.returncode, 2)
         self.assertIn("did you mean switch.ecn.kmin?", done.stderr)
