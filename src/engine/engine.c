@@ -5,6 +5,7 @@
  */
 #include "engine/engine_internal.h"
 
+#include "engine/cc_spec.h"
 #include "engine/guard.h"
 #include "engine/on_demand.h"
 #include "pktio/udp/udp.h"
@@ -25,6 +26,10 @@
 #define PACE_KBIT_PER_S	     8000000u
 #define PACE_BURST_BYTES     (128u * 1024u)
 #define ACK_TIMEOUT_FLOOR_NS (50 * ROCE_NS_PER_MS)
+#define LINE_KBIT_DEFAULT    100000000u		    /* where the network device tells no speed */
+#define CC_BURST_NS	     (200 * ROCE_NS_PER_US) /* waking up for each packet costs too much */
+#define CC_LATE_NS	     ROCE_NS_PER_MS
+#define ETHERNET_BYTES	     38u /* preamble, header, FCS, gap */
 
 static pthread_mutex_t engines_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct roce_list engines = {&engines, &engines};
@@ -87,6 +92,31 @@ static int read_timing(const struct roce_timing **out)
 	return 0;
 }
 
+static int read_cc(struct roce_engine *e, struct roce_transport_config *tuning)
+{
+	uint64_t line = (uint64_t)e->port.facts.speed_mbps * 1000;
+	struct roce_cc_spec spec;
+	char err[ROCE_LEASE_ERROR_MAX];
+
+	if (roce_cc_spec_parse(getenv("UROCE_CC"), &spec, err, sizeof(err)) < 0) {
+		roce_engine_complain("%s", err);
+		return -EINVAL;
+	}
+	tuning->notify = spec.notify;
+	if (!spec.ops)
+		return 0;
+	e->cc = (struct roce_cc_config){
+		.ops = spec.ops,
+		.params = spec.params,
+		.line_kbit_per_s = line && line <= UINT32_MAX ? (uint32_t)line : LINE_KBIT_DEFAULT,
+		.burst_ns = CC_BURST_NS,
+		.late_ns = CC_LATE_NS,
+	};
+	tuning->cc = &e->cc;
+	tuning->link_bytes = ETHERNET_BYTES;
+	return 0;
+}
+
 /* ---- making and ending ---- */
 
 static int store_guarded(void *ctx, const struct roce_mem_place *to, const void *from,
@@ -145,6 +175,8 @@ static int init_device(struct roce_engine *e)
 
 	if (!err)
 		err = read_timing(&tuning.timing);
+	if (!err)
+		err = read_cc(e, &tuning);
 	if (err)
 		return err;
 	return roce_device_init(&e->device, &roce_engine_env, e, &tuning, &e->counters->transport);

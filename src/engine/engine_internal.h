@@ -20,6 +20,7 @@ struct roce_engine {
 	struct roce_shared_counters *counters;
 	int counters_fd;
 	struct roce_impair_spec impair;
+	struct roce_cc_config cc; /* if something slows us down */
 	struct roce_lease *lease; /* NULL until the slot is acquired */
 	struct roce_queue queue;
 	struct roce_progress progress;

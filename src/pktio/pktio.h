@@ -73,7 +73,8 @@ struct roce_pktio_rx {
 	X(impair_duplicated, "packets duplicated on purpose")          \
 	X(impair_reordered, "packets sent out of order on purpose")    \
 	X(impair_corrupted, "packets damaged on purpose")              \
-	X(impair_delayed, "packets delayed on purpose")
+	X(impair_delayed, "packets delayed on purpose")                \
+	X(impair_marked, "packets marked as by congestion")
 
 struct roce_pktio_stats {
 #define X(field, text) uint64_t field;

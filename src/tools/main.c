@@ -125,6 +125,7 @@ static void print_overview(void)
 	       "  UROCE_DEBUG=1            a line for each call that is refused, with the reason\n"
 	       "  UROCE_DAEMON=off         no uroced: the process has its addresses alone\n"
 	       "  UROCE_TIMING=cx6         local ACK timeouts as a ConnectX-6 has them\n"
+	       "  UROCE_CC=dcqcn           congestion control of each queue pair\n"
 	       "  UROCE_IMPAIR=drop=1%%,... drops packets, and more, on purpose\n"
 	       "  UROCE_GSO=off, UROCE_GRO=off, UROCE_GUARD=off   forces the fallback\n"
 	       "README.md has all of them.\n");

@@ -2,8 +2,8 @@
 /*
  * Marks of congestion, and what they lead to. A packet that comes marked (CE) makes its queue pair
  * tell the sender, before and whatever becomes of the packet: by a CNP, which goes out before all
- * else, or by BECN in the next acknowledgement. A CNP that comes slows its queue pair down. It needs
- * no PSN, so it has to come from the peer's address, or anybody could slow down anybody.
+ * else, or by BECN in the next acknowledgement. A CNP that comes slows its queue pair down. It
+ * needs no PSN, so it has to come from the peer's address, or anybody could slow down anybody.
  *
  * UD queue pairs have no peer: their marks are counted, not told.
  */

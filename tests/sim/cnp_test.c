@@ -245,9 +245,9 @@ static void reset__forgets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rx__good),	 cmocka_unit_test(rx__forged),
-		cmocka_unit_test(rx__too_short), cmocka_unit_test(rx__states),
-		cmocka_unit_test(rx__ignored),	 cmocka_unit_test(rx__datagrams),
+		cmocka_unit_test(rx__good),	  cmocka_unit_test(rx__forged),
+		cmocka_unit_test(rx__too_short),  cmocka_unit_test(rx__states),
+		cmocka_unit_test(rx__ignored),	  cmocka_unit_test(rx__datagrams),
 		cmocka_unit_test(reset__forgets),
 	};
 

@@ -45,8 +45,8 @@ static bool mark(struct sim_pair *p, unsigned int from, struct roce_link_pkt *pk
 {
 	struct sent *s = &sent[from];
 	const struct roce_opcode_info *info = roce_opcode_info(pkt->hdr.opcode);
-	uint32_t bytes = LINK_BYTES + UDP_BYTES + info->header_len + pkt->payload_len +
-			 pkt->hdr.pad_count;
+	uint32_t bytes =
+		LINK_BYTES + UDP_BYTES + info->header_len + pkt->payload_len + pkt->hdr.pad_count;
 
 	if (info->operation == ROCE_OPERATION_CNP) {
 		s->cnps++;

@@ -41,7 +41,7 @@ MAY_INCLUDE = {
     "record": ["base", "wire", "fabric", "report"],
     "scenario": ["base", "fabric", "cc/dcqcn.h", "cc/cc.h"],
     "control": ["base"],
-    "engine": ["base", "wire", "mem", "wq", "transport", "verbs", "pktio", "control"],
+    "engine": ["base", "wire", "mem", "wq", "cc", "transport", "verbs", "pktio", "control"],
     "daemon": ["base", "wire", "cm", "control"],
     "rsocket": ["base"],
     "compat": ["base", "verbs", "engine", "control"],

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "wire/headers.h"
+#include "wire/packet.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -77,10 +78,19 @@ static void count_action(struct impair_io *io, enum roce_impair_action action)
 	case ROCE_IMPAIR_DELAY:
 		stats->impair_delayed++;
 		break;
+	case ROCE_IMPAIR_CE:
+		stats->impair_marked++;
+		break;
 	case ROCE_IMPAIR_PASS:
 	case ROCE_IMPAIR_COUNT:
 		break;
 	}
+}
+
+/* Only what its sender declared ECN-capable may be marked. */
+static bool is_markable(uint8_t traffic_class)
+{
+	return (traffic_class & ROCE_ECN_MASK) != 0;
 }
 
 /* NULL when all are in use: the packet then passes unharmed, or late ones are lost. */
@@ -200,9 +210,16 @@ static uint32_t put_impaired(struct impair_io *io, const struct roce_pktio_rx *b
 	uint32_t count = 0;
 	struct slot *s;
 
+	if (fate->action == ROCE_IMPAIR_CE && !is_markable(b->traffic_class))
+		return put_run(b, begin, end, out);
 	count_action(io, fate->action);
 	if (fate->action == ROCE_IMPAIR_DROP)
 		return 0;
+	if (fate->action == ROCE_IMPAIR_CE) {
+		count = put_run(b, begin, end, out);
+		out->traffic_class |= ROCE_ECN_CE;
+		return count;
+	}
 	if (fate->action == ROCE_IMPAIR_DUP) {
 		count += put_run(b, begin, end, out);
 		return count + put_run(b, begin, end, out + count);
@@ -306,6 +323,14 @@ static void send_impaired(struct impair_io *io, struct roce_pktio_tx *b,
 {
 	struct slot *s;
 
+	if (fate->action == ROCE_IMPAIR_CE) {
+		if (is_markable(b->traffic_class)) {
+			count_action(io, fate->action);
+			b->traffic_class |= ROCE_ECN_CE;
+		}
+		roce_pktio_tx(io->inner, b, 1);
+		return;
+	}
 	count_action(io, fate->action);
 	if (fate->action == ROCE_IMPAIR_DROP)
 		return;

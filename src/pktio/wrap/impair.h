@@ -20,7 +20,8 @@
 	X(DUP, "dup")         \
 	X(REORDER, "reorder") \
 	X(CORRUPT, "corrupt") \
-	X(DELAY, "delay")
+	X(DELAY, "delay")     \
+	X(CE, "ce")
 
 enum roce_impair_action {
 #define X(name, text) ROCE_IMPAIR_##name,
@@ -33,6 +34,7 @@ struct roce_impair_spec {
 	uint64_t seed;
 	uint32_t ppm[ROCE_IMPAIR_COUNT]; /* by action; PASS is what is left */
 	roce_ns_t delay_ns;
+	uint64_t first_count; /* packets of each direction that are considered at all; 0: every */
 	bool is_rx;
 	bool is_tx;
 	bool drops_batches;
@@ -46,10 +48,12 @@ struct roce_impair_fate {
 };
 
 /*
- * "seed=1,drop=1%,dup=0.5%,reorder=1%,corrupt=0.1%,delay=2%:500us,dir=rx": any of them, in any
- * order; dir is rx (default), tx or both; a share without % is a fraction. "batches=drop": what we
- * send in batches is lost, single packets pass (with dir=rx; an impaired sender makes no batches).
- * 0, or -EINVAL with one line in `err`.
+ * "seed=1,drop=1%,dup=0.5%,reorder=1%,corrupt=0.1%,delay=2%:500us,ce=5%,first=1000,dir=rx": any of
+ * them, in any order; dir is rx (default), tx or both; a share without % is a fraction. "ce" is
+ * what a switch does in congestion: it marks what is ECN-capable, and lets pass what is not.
+ * "first": no more happens to packets behind so many of a direction. "batches=drop": what we send
+ * in batches is lost, single packets pass (with dir=rx; an impaired sender makes no batches). 0, or
+ * -EINVAL with one line in `err`.
  */
 int roce_impair_parse(const char *text, struct roce_impair_spec *out, char *err, size_t err_size);
 

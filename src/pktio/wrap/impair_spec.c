@@ -86,12 +86,12 @@ static bool parse_direction(const char *value, struct roce_impair_spec *out)
 	return out->is_rx || out->is_tx;
 }
 
-static bool parse_seed(const char *value, struct roce_impair_spec *out)
+static bool parse_whole(const char *value, uint64_t *out)
 {
 	char *end;
 
 	errno = 0;
-	out->seed = strtoull(value, &end, 0);
+	*out = strtoull(value, &end, 0);
 	return end != value && *end == '\0' && errno == 0;
 }
 
@@ -100,7 +100,9 @@ static bool parse_item(const char *key, const char *value, struct roce_impair_sp
 	const char *end;
 
 	if (strcmp(key, "seed") == 0)
-		return parse_seed(value, out);
+		return parse_whole(value, &out->seed);
+	if (strcmp(key, "first") == 0)
+		return parse_whole(value, &out->first_count) && out->first_count;
 	if (strcmp(key, "dir") == 0)
 		return parse_direction(value, out);
 	if (strcmp(key, "batches") == 0)
@@ -132,12 +134,12 @@ int roce_impair_parse(const char *text, struct roce_impair_spec *out, char *err,
 		if (value)
 			*value++ = '\0';
 		if (!value || !parse_item(item, value, &spec)) {
-			snprintf(
-				err, err_size,
-				"UROCE_IMPAIR: cannot understand '%s%s%s'; expected "
-				"seed=1,drop=1%%,dup=1%%,reorder=1%%,corrupt=0.1%%,delay=1%%:500us,"
-				"dir=rx|tx|both,batches=drop",
-				item, value ? "=" : "", value ? value : "");
+			snprintf(err, err_size,
+				 "UROCE_IMPAIR: cannot understand '%s%s%s'; expected "
+				 "seed=1,drop=1%%,dup=1%%,reorder=1%%,corrupt=0.1%%,delay=1%%:"
+				 "500us,ce=1%%,"
+				 "first=1000,dir=rx|tx|both,batches=drop",
+				 item, value ? "=" : "", value ? value : "");
 			free(copy);
 			return -EINVAL;
 		}
@@ -161,6 +163,8 @@ struct roce_impair_fate roce_impair_draw(const struct roce_impair_spec *spec, bo
 	struct roce_impair_fate fate = {.action = ROCE_IMPAIR_PASS};
 	uint64_t share = roce_prng_below(&own, (uint64_t)PPM);
 
+	if (spec->first_count && number >= spec->first_count)
+		return fate;
 	for (uint32_t i = ROCE_IMPAIR_DROP; i < ROCE_IMPAIR_COUNT; i++) {
 		if (share < spec->ppm[i]) {
 			fate.action = (enum roce_impair_action)i;

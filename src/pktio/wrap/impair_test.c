@@ -28,7 +28,8 @@ static struct roce_impair_spec parse(const char *text)
 static void parse__takes_all_items(void **state)
 {
 	struct roce_impair_spec spec =
-		parse("seed=42,drop=1%,dup=0.5%,reorder=0.02,corrupt=0.1%,delay=2%:300us,dir=both");
+		parse("seed=42,drop=1%,dup=0.5%,reorder=0.02,corrupt=0.1%,delay=2%:300us,ce=4%,"
+		      "first=77,dir=both");
 
 	(void)state;
 	assert_int_equal(spec.seed, 42);
@@ -37,6 +38,8 @@ static void parse__takes_all_items(void **state)
 	assert_int_equal(spec.ppm[ROCE_IMPAIR_REORDER], 20000);
 	assert_int_equal(spec.ppm[ROCE_IMPAIR_CORRUPT], 1000);
 	assert_int_equal(spec.ppm[ROCE_IMPAIR_DELAY], 20000);
+	assert_int_equal(spec.ppm[ROCE_IMPAIR_CE], 40000);
+	assert_int_equal(spec.first_count, 77);
 	assert_int_equal(spec.delay_ns, 300000);
 	assert_true(spec.is_rx && spec.is_tx);
 }
@@ -75,8 +78,9 @@ static void parse__same_in_every_locale(void **state)
 static void parse__refuses_nonsense(void **state)
 {
 	static const char *const bad[] = {
-		"drop",	  "drop=",	"drop=101%", "drop=-1%",	 "loss=1%",	"dir=up",
-		"seed=x", "delay=1%:5", "drop=1%%",  "drop=60%,dup=60%", "batches=keep"};
+		"drop",		"drop=",   "drop=101%",	 "drop=-1%", "loss=1%",
+		"dir=up",	"seed=x",  "delay=1%:5", "drop=1%%", "drop=60%,dup=60%",
+		"batches=keep", "first=0", "first=x",	 "ce=2"};
 	struct roce_impair_spec spec;
 	char err[300];
 
@@ -118,7 +122,9 @@ struct inner_io {
 	struct roce_pktio base;
 	uint32_t batches_left;
 	uint32_t next_number;
+	uint8_t traffic_class; /* of what comes */
 	uint32_t sent_count;
+	uint32_t sent_marked;
 	uint32_t sent[PACKETS];
 	struct roce_pktio_flow flow;
 	uint8_t bytes[BATCH * SEGMENT];
@@ -135,8 +141,10 @@ static uint32_t inner_rx(struct roce_pktio *base, struct roce_pktio_rx *out, uin
 	memset(io->bytes, 0, sizeof(io->bytes));
 	for (uint32_t i = 0; i < BATCH; i++)
 		memcpy(io->bytes + i * SEGMENT, &(uint32_t){io->next_number++}, 4);
-	*out = (struct roce_pktio_rx){
-		.data = io->bytes, .length = BATCH * SEGMENT - 4, .segment_length = SEGMENT};
+	*out = (struct roce_pktio_rx){.data = io->bytes,
+				      .length = BATCH * SEGMENT - 4,
+				      .segment_length = SEGMENT,
+				      .traffic_class = io->traffic_class};
 	return 1;
 }
 
@@ -144,8 +152,10 @@ static void inner_tx(struct roce_pktio *base, struct roce_pktio_tx *batches, uin
 {
 	struct inner_io *io = (struct inner_io *)base;
 
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
+		io->sent_marked += (batches[i].traffic_class & 3) == 3;
 		memcpy(&io->sent[io->sent_count++], batches[i].data, 4);
+	}
 }
 
 static struct roce_pktio_flow *inner_flow(struct roce_pktio *base, const struct roce_gid *dgid,
@@ -321,6 +331,79 @@ static void rx__delay_holds_by_time(void **state)
 	assert_in_range(o.stats.impair_delayed, 20, 64);
 }
 
+/* Congestion marks what is ECN-capable, and nothing is lost; `first` ends it. */
+static void rx__ce(void **state)
+{
+	static const struct {
+		const char *text;
+		uint8_t traffic_class;
+		uint32_t least;
+		uint32_t most;
+	} cases[] = {
+		{"seed=3,ce=10%", 0x6a, 340, 460},
+		{"seed=3,ce=10%", 0x69, 340, 460},
+		{"seed=3,ce=10%", 0x68, 0, 0},
+		{"seed=3,ce=100%", 2, 4000, 4000},
+		{"seed=3,ce=100%,first=123", 2, 123, 123},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct roce_impair_spec spec = parse(cases[i].text);
+		struct roce_pktio_stats stats = {0};
+		struct roce_pktio_rx batches[ROCE_PKTIO_RX_BATCHES_MAX];
+		struct roce_pktio *inner = open_inner(&stats);
+		struct roce_pktio *io;
+		uint32_t total = 0, marked = 0, count;
+
+		((struct inner_io *)inner)->traffic_class = cases[i].traffic_class;
+		assert_int_equal(roce_impair_open(&spec, inner, &io), 0);
+		do {
+			count = roce_pktio_rx(io, batches, ROCE_PKTIO_RX_BATCHES_MAX);
+			for (uint32_t k = 0; k < count; k++) {
+				uint32_t packets = (batches[k].length + SEGMENT - 1) / SEGMENT;
+
+				total += packets;
+				if ((batches[k].traffic_class & 3) == 3)
+					marked += packets;
+				assert_int_equal(batches[k].traffic_class | 3,
+						 cases[i].traffic_class | 3);
+			}
+		} while (count > 0 || roce_pktio_deadline(io) != ROCE_NEVER);
+		assert_int_equal(total, ROUNDS * BATCH);
+		assert_int_equal(marked, stats.impair_marked);
+		assert_in_range(marked, cases[i].least, cases[i].most);
+		roce_pktio_close(io);
+	}
+}
+
+static void tx__ce(void **state)
+{
+	struct roce_impair_spec spec = parse("seed=5,ce=50%,dir=tx");
+	struct roce_pktio_stats stats = {0};
+	struct roce_pktio_flow flow = {.slot = 1};
+	struct roce_pktio *inner = open_inner(&stats);
+	struct roce_pktio *io;
+	uint8_t bytes[SEGMENT] = {0};
+
+	(void)state;
+	assert_int_equal(roce_impair_open(&spec, inner, &io), 0);
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct roce_pktio_tx b = {.flow = &flow,
+					  .data = bytes,
+					  .length = SEGMENT,
+					  .segment_length = SEGMENT,
+					  .segment_count = 1,
+					  .traffic_class = i % 2 ? 2 : 0};
+
+		roce_pktio_tx(io, &b, 1);
+	}
+	assert_int_equal(((struct inner_io *)inner)->sent_count, 1000);
+	assert_in_range(stats.impair_marked, 200, 300);
+	assert_int_equal(((struct inner_io *)inner)->sent_marked, stats.impair_marked);
+	roce_pktio_close(io);
+}
+
 static void rx__case_063(void **state)
 {
 	static struct outcome a, b;
@@ -422,8 +505,10 @@ int main(void)
 		cmocka_unit_test(rx__each_fault_does_what_it_says),
 		cmocka_unit_test(rx__corrupt_damages_and_keeps_the_count),
 		cmocka_unit_test(rx__delay_holds_by_time),
+		cmocka_unit_test(rx__ce),
 		cmocka_unit_test(rx__case_063),
 		cmocka_unit_test(tx__batches_are_dropped),
+		cmocka_unit_test(tx__ce),
 		cmocka_unit_test(tx__impaired_sender_sends_single_packets),
 	};
 
