@@ -26,6 +26,7 @@ import guest  # noqa: E402
 import image  # noqa: E402
 import rows  # noqa: E402
 import foundation  # noqa: E402,F401
+import captures, loss  # noqa: E402,E401,F401
 import rdmacm, endings  # noqa: E402,E401,F401
 import kernel_clients  # noqa: E402,F401
 import loopback  # noqa: E402,F401

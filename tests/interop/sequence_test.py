@@ -403,6 +403,20 @@ class Connections(Base):
         self.assertEqual(result.text(), "")
         self.assertEqual(sorted(len(c.packets) for c in result.connections), [2, 4])
 
+    def test_found_by_time_where_psns_are_the_same(self):
+        packets = []
+        for connection in range(3):
+            talk = Talk(100)
+            talk.send(0).ack(0, 1).send(1).ack(1, 2)
+            for p in talk.packets:
+                p.dest_qpn += connection * 0x10
+            packets += talk.packets
+        for number, p in enumerate(packets, 1):
+            p.number = number
+        result = sequence.check(packets, {A: Place(is_finished=True), B: Place()})
+        self.assertEqual(result.text(), "")
+        self.assertEqual([len(c.packets) for c in result.connections], [4, 4, 4])
+
     def test_an_answer_to_nothing(self):
         self.wrong("connection", Talk().ack(0, 1))
 

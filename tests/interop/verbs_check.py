@@ -43,8 +43,8 @@ def listed():
     return [line.split()[0] for line in text.splitlines()]
 
 
-def run(ctx, server, network, *args, timeout=300):
-    """Both sides; the client's options decide what is run."""
+def run(ctx, server, network, *args, timeout=300, env=None):
+    """Both sides; the client's options decide what is run. env: of uroce's side."""
     ctx.guest.set_mtu(network[0])
     ours = os.path.join(os.path.dirname(pair.UROCE), "verbs-check")
     if not getattr(ctx.guest, "verbs_check", None):
@@ -55,7 +55,7 @@ def run(ctx, server, network, *args, timeout=300):
         own = [ours] if side is ctx.ours else [ctx.guest.verbs_check, "--quirks", "rxe"]
         argvs.append([*own, "-d", side.device, "-g", gid, "-p", port, "--stall", 60])
     client = [*argvs[1], "-m", PATH_MTUS[network[0]], *args, across.sides(ctx, server)[0].ipv4]
-    return across.run_pair(ctx, server, argvs[0], client, port, timeout=timeout)
+    return across.run_pair(ctx, server, argvs[0], client, port, timeout=timeout, env=env)
 
 
 def all_right(outcome):

@@ -88,9 +88,12 @@ def find(packets, pairs, out):
             known = partner.get(to)
             score = (1 if known == other[1] else 0) if known else _score(forth, back)
             if score:
-                candidates.append((score, key, other))
+                # PSNs may begin anew with each connection: then those belong together that begin
+                # at the same time
+                apart = abs(forth[0].number - back[0].number)
+                candidates.append((-score, apart, str(key), key, other))
     found, used = [], set()
-    for _, key, other in sorted(candidates, key=lambda c: (-c[0], str(c[1]), str(c[2]))):
+    for _, _, _, key, other in sorted(candidates, key=lambda c: c[:3]):
         if key in used or other in used:
             continue
         used |= {key, other}

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A wire that loses, doubles and reorders, in either direction: uroce injects it (UROCE_IMPAIR), on
+the way out or on the way in. verbs-check compares all that arrives, perftest has long messages in
+one direction; the packets of both stacks keep to go-back-N (sequence/), and every packet is
+accounted for by counters.
+"""
+import os
+import re
+
+from harness import pair
+from harness.perftest import table
+from harness.report import Failed
+
+import across
+from recorded import Recording
+from rows import FULL, SHORT, row
+
+# what both stacks can do; ATOMIC WRITE is newer than the guest's kernel
+OPERATIONS = "send,send-imm,send-inv,write,write-imm,read,cmp-swap,fetch-add"
+
+
+def verbs_check(ctx, server, recording, link, seeds, ipv6):
+    """RC, both ways at once: each side is requester and responder."""
+    here = os.path.join(os.path.dirname(pair.UROCE), "verbs-check")
+    there = ctx.guest.push(here)
+    port = pair.next_port()
+    words = {}
+    for side, program, other in ((ctx.ours, here, "peer-"), (ctx.guest, there, "")):
+        gid = side.gid_index(side.ipv6 if ipv6 else side.ipv4)
+        words[side] = [program, "-d", side.device, "-p", port, "-g", gid, f"--{other}quirks=rxe"]
+    serving, asking = across.sides(ctx, server)
+    outcome = pair.expect_success(across.run_pair(
+        ctx, server, words[serving],
+        [*words[asking], "--transport=rc", "--qps=2", "--ops=60", "--max-size=65536",
+         "--faults=0", "--features=none", f"--only={OPERATIONS}", "-n", seeds, "--stall=60",
+         *([f"--link={link}"] if link else []), serving.ipv6 if ipv6 else serving.ipv4],
+        port, timeout=240, env=recording.env))
+    for side in (outcome.server, outcome.client):
+        done = re.search(r"verbs-check: (\d+) seeds, .* all right", side.output())
+        if not done or int(done.group(1)) != seeds:
+            raise Failed(f"not {seeds} seeds\n{outcome.text()}")
+
+
+def perftest(ctx, program, server, recording, ipv6):
+    """Long messages one after the other."""
+    port = pair.next_port()
+    serving, asking = across.sides(ctx, server)
+    words = {side: [program, "-F", "-d", side.device, "-p", port, "-n", 40, "-s", 65537,
+                    "-x", side.gid_index(side.ipv6 if ipv6 else side.ipv4)]
+             for side in (serving, asking)}
+    outcome = pair.expect_success(across.run_pair(
+        ctx, server, words[serving], [*words[asking], serving.ipv4], port, timeout=240,
+        env=recording.env))
+    if not table(outcome.client.output()):
+        raise Failed(f"no result\n{outcome.text()}")
+
+
+def expect_trouble(recording, kind, direction):
+    """What was ordered has happened, and shows where it should: before the capture, or behind."""
+    c, figures = recording.counted, recording.check_sequence()
+    recording.check_counters()
+    sent = len(recording.by_direction()[0])
+    names = {"drop": "io_impair_dropped", "dup": "io_impair_duplicated",
+             "reorder": "io_impair_reordered"}
+    happened = {k: c[name] for k, name in names.items() if k in kind}
+    if not all(happened.values()):
+        raise Failed(f"nothing was done to a packet: {happened}")
+    before = c["tx_pkts"] - sent
+    if direction == "tx" and before != happened.get("drop", 0) - happened.get("dup", 0):
+        raise Failed(f"{c['tx_pkts']} packets made, {sent} on the wire, {happened}")
+    if direction == "rx" and before:
+        raise Failed(f"{c['tx_pkts']} packets made, {sent} on the wire")
+    if figures["missing"] > happened.get("drop", 0):
+        raise Failed(f"{figures['missing']} requests missing, {happened} dropped")
+    if "drop" in kind and not figures["repeated"]:
+        raise Failed(f"nothing was sent again\n{figures}")
+    done = " ".join(f"{k} {n}" for k, n in happened.items())
+    again = " ".join(f"{k[9:]} {n}" for k, n in figures.items() if k.startswith("restarts") and n)
+    return f"{len(recording.packets)} packets, {done}; restarts: {again or 'none'}"
+
+
+LINKS = {"drop": "loss", "dup": "dup", "reorder": "reorder", "drop,dup,reorder": "loss,dup,reorder"}
+
+
+def impair_of(kind, share, direction, seed):
+    shares = ",".join(f"{k}={share}%" for k in kind.split(","))
+    return f"seed={seed},{shares},dir={direction}"
+
+
+def add_row(name, kind, share, direction, least, drive):
+    """drive(ctx, recording) runs the programs."""
+    @row(f"loss/{name}", mtu=1500, least=least)
+    def run(ctx):
+        with Recording(ctx, impair_of(kind, share, direction, len(name))) as recording:
+            drive(ctx, recording)
+        return expect_trouble(recording, kind, direction)
+
+
+def add_verbs_check(kind, share, direction, family, server):
+    def drive(ctx, recording):
+        verbs_check(ctx, server, recording, LINKS[kind], ctx.pick(4, 12), family == "ipv6")
+    # the short form has each kind, each direction, each family
+    is_short = (kind, share, direction, family) in IN_SHORT
+    add_row(f"{NAMES.get(kind, kind)}-{share}%/{direction}/{family}", kind, share, direction,
+            SHORT if is_short else FULL, drive)
+
+
+def add_perftest(program, share, direction, server):
+    def drive(ctx, recording):
+        perftest(ctx, program, server, recording, direction == "rx")
+    add_row(f"{program[3:]}-{server}-serves/drop-{share}%/{direction}", "drop", share, direction,
+            FULL, drive)
+
+
+ALL = "drop,dup,reorder"
+NAMES = {ALL: "all"}
+LINKS = {"drop": "loss", "dup": "dup", "reorder": "reorder", ALL: "loss,dup,reorder"}
+IN_SHORT = {("drop", 1, "rx", "ipv4"), ("drop", 10, "tx", "ipv6"), (ALL, 2, "rx", "ipv6"),
+            (ALL, 2, "tx", "ipv4")}
+
+_turn = 0
+for _kind, _share in (("drop", 1), ("drop", 10), ("dup", 5), ("reorder", 5), (ALL, 2)):
+    for _direction in ("tx", "rx"):
+        for _family in ("ipv4", "ipv6"):
+            add_verbs_check(_kind, _share, _direction, _family, across.SERVERS[_turn % 2])
+            _turn += 1
+for _program in ("ib_write_bw", "ib_read_bw", "ib_send_bw"):
+    for _server in across.SERVERS:
+        for _share in (1, 10):
+            add_perftest(_program, _share, ("tx", "rx")[_turn % 2], _server)
+            _turn += 1
+        _turn += 1
