@@ -307,6 +307,7 @@ static void notify_config(const struct roce_cc_params *params, struct roce_notif
 		.interval_ns = us(params->v[ROCE_DCQCN_min_time_between_cnps]),
 		.traffic_class = (uint8_t)(params->v[ROCE_DCQCN_cnp_dscp] << 2),
 		.tx_class = (uint8_t)params->v[ROCE_DCQCN_cnp_802p_prio],
+		.is_with_nak = params->v[ROCE_DCQCN_cnp_with_nak],
 	};
 }
 

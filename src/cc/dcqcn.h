@@ -48,6 +48,8 @@
 	X(cnps_per, "scope", 0, 2, 2, 0, 0, "of one 0: queue pair, 1: destination, 2: port")       \
 	X(cnp_dscp, "", 0, 63, 48, 48, 0, "DSCP of CNPs")                                          \
 	X(cnp_802p_prio, "", 0, 7, 6, 6, 0, "priority of CNPs")                                    \
+	X(cnp_with_nak, "bool", 0, 1, 0, 0, 0,                                                     \
+	  "receiver: a CNP for each NAK of a lost packet, too")                                    \
 	X(notify_by_ack, "bool", 0, 1, 0, 0, 1, "acknowledgements tell of marks, there are no CNPs")
 
 enum roce_dcqcn_param {

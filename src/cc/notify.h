@@ -31,6 +31,7 @@ struct roce_notify_config {
 	roce_ns_t interval_ns;
 	uint8_t traffic_class; /* of CNPs: DSCP << 2 */
 	uint8_t tx_class;      /* of CNPs: priority, 0 to 7 */
+	bool is_with_nak;      /* a sequence NAK has a CNP for company, as ConnectX-5 does it */
 };
 
 struct roce_notify {

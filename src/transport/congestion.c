@@ -51,6 +51,12 @@ void roce_congestion_on_mark(struct roce_qp *qp, const struct roce_opcode_info *
 	roce_list_add_tail(&qp->t->cnp_debtors, &qp->cnp_link);
 }
 
+void roce_congestion_on_nak(struct roce_qp *qp)
+{
+	if (qp->t->cfg.notify.is_with_nak && roce_list_is_empty(&qp->cnp_link))
+		roce_list_add_tail(&qp->t->cnp_debtors, &qp->cnp_link);
+}
+
 void roce_congestion_on_ack(struct roce_qp *qp, const struct roce_headers *hdr, roce_ns_t now)
 {
 	if (hdr->becn && qp->t->cfg.notify.mode == ROCE_NOTIFY_ACK && roce_cc_is_on(&qp->cc))

@@ -151,6 +151,7 @@ static bool send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now
 			/* Those that came in order since it was owed need no repetition. */
 			resp->nak_psn = resp->expected_psn;
 			resp->is_nak_sent = true;
+			roce_congestion_on_nak(qp);
 		}
 		start_ack(qp, pkt, resp->nak_psn, resp->nak_syndrome);
 		roce_count(qp->t, ROCE_STAT_TX_NAKS);

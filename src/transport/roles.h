@@ -193,6 +193,8 @@ void roce_congestion_on_mark(struct roce_qp *qp, const struct roce_opcode_info *
 			     roce_ns_t now);
 enum roce_verdict roce_congestion_on_cnp(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
 					 roce_ns_t now);
+/* A lost packet is NAKed. */
+void roce_congestion_on_nak(struct roce_qp *qp);
 /* An acknowledgement came; it may tell of marks, too. */
 void roce_congestion_on_ack(struct roce_qp *qp, const struct roce_headers *hdr, roce_ns_t now);
 /* CNPs that are owed. */

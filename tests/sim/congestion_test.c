@@ -323,6 +323,28 @@ static void tx_classes__cnp(void **state)
 	fixture_stop(&f);
 }
 
+/* ConnectX-5 answers a loss by a CNP as well. No mark is counted, and nothing else makes a CNP. */
+static void nak__case_065_with_a_cnp(void **state)
+{
+	(void)state;
+	for (uint32_t is_with_nak = 0; is_with_nak < 2; is_with_nak++) {
+		init("connectx");
+		SET(cnp_with_nak, is_with_nak);
+		start();
+		fixture_lose(&f, 0x1249, 0);
+		for (uint64_t i = 0; i < 4; i++)
+			fixture_post(&f, 0, ROCE_WR_RDMA_WRITE, i, 8 * 4096, 0);
+		sim_pair_run(&f.pair, ROCE_NS_PER_S);
+		assert_int_equal(f.a->sq.completed, f.a->sq.posted);
+		assert_in_range(counter(1, ROCE_STAT_TX_NAKS), 3, 10);
+		assert_int_equal(counter(1, ROCE_STAT_CNP_SENT),
+				 is_with_nak ? counter(1, ROCE_STAT_TX_NAKS) : 0);
+		assert_int_equal(counter(0, ROCE_RX_CNP_HANDLED), counter(1, ROCE_STAT_CNP_SENT));
+		assert_int_equal(counter(1, ROCE_STAT_ECN_MARKED), 0);
+		fixture_stop(&f);
+	}
+}
+
 /* ---- the reaction point ---- */
 
 /* WRITEs and READ responses leave at the controlled rate, exact over many packets. */
@@ -514,6 +536,7 @@ int main(void)
 		cmocka_unit_test(mark__nobody_tells),
 		cmocka_unit_test(mark__unreliable),
 		cmocka_unit_test(tx_classes__cnp),
+		cmocka_unit_test(nak__case_065_with_a_cnp),
 		cmocka_unit_test(rate__measured),
 		cmocka_unit_test(rate__headers_of_another_kind),
 		cmocka_unit_test(rate__recovers),
