@@ -2,8 +2,8 @@
 /*
  * The product's own verdict on a capture: icrc_of_pcap FILE.pcap prints "N packets, N wrong" as
  * tests/programs/icrc_check.py does. A packet is wrong when it does not decode, when its headers do
- * not encode to the same bytes, or when its ICRC is not the one that the codec computes. The rows of
- * tests/interop run it; the exit status is 1 when a packet is wrong or there is none.
+ * not encode to the same bytes, or when its ICRC is not the one that the codec computes. The rows
+ * of tests/interop run it; the exit status is 1 when a packet is wrong or there is none.
  */
 #include "wire/encap.h"
 #include "wire/headers.h"
