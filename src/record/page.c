@@ -28,9 +28,9 @@ static void tiles(const struct roce_record *r, FILE *out)
 	snprintf(value, sizeof(value), "%u of %u", totals.flows_done, flows);
 	snprintf(note, sizeof(note), "%u failed", totals.flows_failed);
 	roce_page_tile(out,
-		       totals.flows_failed	    ? ROCE_TONE_BAD
-		       : totals.flows_done == flows ? ROCE_TONE_GOOD
-						    : ROCE_TONE_WARN,
+		       totals.flows_failed || r->cycle_count ? ROCE_TONE_BAD
+		       : totals.flows_done == flows	     ? ROCE_TONE_GOOD
+							     : ROCE_TONE_WARN,
 		       value, "Flows done", totals.flows_failed ? note : NULL);
 	roce_quantity_format(ROCE_QUANTITY_SECONDS, (double)now_ps / ROCE_RECORD_PS_PER_S, value);
 	roce_page_tile(out, ROCE_TONE_PLAIN, value, "Simulated", roce_fabric_end_str(r->end));

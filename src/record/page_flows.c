@@ -207,7 +207,8 @@ static void slowest_table(const struct roce_record *r, struct flow_table *t, FIL
 			 roce_fabric_operation_str((enum roce_fabric_operation)cfg->operation));
 		roce_quantity_format(ROCE_QUANTITY_BYTES, (double)cfg->bytes, bytes);
 		roce_quantity_format(ROCE_QUANTITY_SECONDS, line->seconds, took);
-		snprintf(slowdown, sizeof(slowdown), "%.2f", line->slowdown);
+		snprintf(slowdown, sizeof(slowdown), "%s%.2f",
+			 result.state == ROCE_FABRIC_FLOW_RUNNING ? "> " : "", line->slowdown);
 		snprintf(repeated, sizeof(repeated), "%llu",
 			 (unsigned long long)result.packets_repeated);
 		cells[8] = roce_fabric_flow_state_str((enum roce_fabric_flow_state)result.state);

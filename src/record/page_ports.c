@@ -147,6 +147,16 @@ static bool is_flat(const struct roce_chart_node *nodes, uint32_t count)
 	return switches > 2;
 }
 
+/* Links of a deadlock stand out, idle as they are. */
+static bool is_in_cycle(const struct roce_record *r, uint32_t node, uint32_t port)
+{
+	for (uint32_t i = 0; i < r->cycle_count; i++) {
+		if (r->cycle[i].node == node && r->cycle[i].port == port)
+			return true;
+	}
+	return false;
+}
+
 static void draw_network(const struct roce_record *r, struct roce_chart_node *nodes,
 			 struct roce_chart_link *links, char (*notes)[64], FILE *out)
 {
@@ -172,11 +182,17 @@ static void draw_network(const struct roce_record *r, struct roce_chart_node *no
 		snprintf(notes[net.link_count], sizeof(notes[0]), "%.0f%% and %.0f%% busy%s",
 			 there * 100, back * 100, view.is_up ? "" : ", down");
 		*link = (struct roce_chart_link){
-			at.node, view.peer_node, there > back ? there : back,
+			at.node, view.peer_node,
+			is_in_cycle(r, at.node, at.port) ||
+					is_in_cycle(r, view.peer_node, view.peer_port)
+				? 1
+				: fmax(there, back),
 			paused_seconds(r, i) > 0 || paused_seconds(r, peer) > 0,
 			notes[net.link_count]};
 		net.link_count++;
 	}
+	if (r->cycle_count)
+		net.title = "Links that wait for each other, in dark red";
 	net.is_ring = is_flat(nodes, r->node_count);
 	roce_chart_network(out, &net);
 }

@@ -126,6 +126,15 @@ void roce_axis_fit(struct roce_axis *axis, enum roce_quantity quantity, bool is_
 	axis->unit = unit.text;
 }
 
+void roce_axis_trim(struct roce_axis *axis, double max)
+{
+	if (axis->is_log || max <= axis->min || max >= axis->max)
+		return;
+	axis->max = max;
+	while (axis->tick_count > 1 && axis->ticks[axis->tick_count - 1] > max)
+		axis->tick_count--;
+}
+
 double roce_axis_at(const struct roce_axis *axis, double value)
 {
 	double at;

@@ -38,6 +38,9 @@ struct roce_axis {
 void roce_axis_fit(struct roce_axis *axis, enum roce_quantity quantity, bool is_log, double min,
 		   double max);
 
+/* Ends a linear axis at `max`, where the data ends, in place of the round number behind it. */
+void roce_axis_trim(struct roce_axis *axis, double max);
+
 /* Where `value` lies: 0 at the start, 1 at the end, clamped to what is drawn. */
 double roce_axis_at(const struct roce_axis *axis, double value);
 

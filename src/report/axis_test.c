@@ -86,6 +86,21 @@ static void any_range_has_good_ticks(void **state)
 	}
 }
 
+static void a_trimmed_axis_ends_with_the_data(void **state)
+{
+	struct roce_axis axis;
+
+	(void)state;
+	roce_axis_fit(&axis, ROCE_QUANTITY_SECONDS, false, 0, 2.01e-3);
+	assert_true(is_near(axis.max, 2.5e-3));
+	roce_axis_trim(&axis, 2.01e-3);
+	assert_true(is_near(axis.max, 2.01e-3));
+	assert_true(is_near(axis.ticks[axis.tick_count - 1], 2e-3));
+	assert_true(roce_axis_at(&axis, 2.01e-3) == 1);
+	roce_axis_trim(&axis, 5);
+	assert_true(is_near(axis.max, 2.01e-3));
+}
+
 static void values_have_three_digits_and_a_unit(void **state)
 {
 	static const struct {
@@ -122,6 +137,7 @@ int main(void)
 		cmocka_unit_test(nothing_and_one_value_have_an_axis),
 		cmocka_unit_test(a_logarithmic_axis_counts_decades),
 		cmocka_unit_test(any_range_has_good_ticks),
+		cmocka_unit_test(a_trimmed_axis_ends_with_the_data),
 		cmocka_unit_test(values_have_three_digits_and_a_unit),
 	};
 

@@ -94,6 +94,7 @@ void roce_chart_timeline(FILE *out, const struct roce_chart_timeline *timeline)
 	};
 
 	roce_axis_fit(&frame.x, ROCE_QUANTITY_SECONDS, false, timeline->from, timeline->to);
+	roce_axis_trim(&frame.x, timeline->to);
 	roce_svg_begin(out, timeline->title, WIDE, TOP + frame.height + AXIS);
 	roce_svg_x_axis(out, &frame, "Time");
 	for (size_t i = 0; i < timeline->lane_count; i++) {

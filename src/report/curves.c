@@ -14,7 +14,7 @@
 
 #define LEFT   58.0
 #define TOP    26.0
-#define RIGHT  14.0
+#define RIGHT  20.0
 #define BOTTOM 40.0
 
 struct range {
@@ -53,6 +53,7 @@ static void fit_axes(const struct roce_chart *chart, size_t drawn, struct roce_s
 		.height = ROCE_SVG_HEIGHT - TOP - BOTTOM,
 	};
 	roce_axis_fit(&frame->x, chart->x_quantity, chart->is_x_log, x.min, x.max);
+	roce_axis_trim(&frame->x, x.max);
 	roce_axis_fit(&frame->y, chart->y_quantity, chart->is_y_log, y.min, y.max);
 }
 
