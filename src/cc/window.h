@@ -15,6 +15,9 @@
 
 #define ROCE_WINDOW_PACKET_COST 512u
 
+/* As initial, min and max: the window is never full, so nobody has to ask for room. */
+#define ROCE_WINDOW_UNLIMITED (1u << 31)
+
 struct roce_window_config {
 	uint32_t initial; /* cost */
 	uint32_t min;

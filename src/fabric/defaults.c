@@ -14,7 +14,6 @@
 #define PRIO_ROCE 3u
 #define PRIO_CNP  6u
 #define DSCP_ROCE 26u
-#define DSCP_CNP  48u
 
 void roce_fabric_port_defaults(struct roce_fabric_port_config *out)
 {
@@ -81,9 +80,7 @@ void roce_fabric_host_defaults(struct roce_fabric_host_config *out)
 		.tx_delay_ps = 400 * PS_PER_NS,
 		.rx_delay_ps = 400 * PS_PER_NS,
 		.ack_prio = -1,
-		.cnp_prio = PRIO_CNP,
 		.ack_dscp = DSCP_ROCE,
-		.cnp_dscp = DSCP_CNP,
 		.rx_buffer_bytes = 256 * 1024,
 		.ack_interval_packets = 16,
 	};

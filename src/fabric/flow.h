@@ -50,9 +50,9 @@ struct roce_fabric_flow_config {
 	uint64_t bytes;
 	uint32_t message_bytes; /* 0: all in one, or in as many as the largest message needs */
 	uint32_t qp_count;	/* messages are dealt to them in turn */
-	uint32_t depth;		/* messages of one queue pair that are posted at a time */
-	uint32_t path_mtu;	/* 256 to 4096 */
-	uint64_t start_ps;	/* not before this, and `after_ps` behind its predecessors */
+	uint32_t depth;	   /* messages of one queue pair that are posted at a time, up to 16384 */
+	uint32_t path_mtu; /* 256 to 4096 */
+	uint64_t start_ps; /* not before this, and `after_ps` behind its predecessors */
 	uint64_t after_ps;
 	/* Predecessors count as ended when their last byte is there, not when src knows it. */
 	bool is_after_delivery;

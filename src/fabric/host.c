@@ -18,10 +18,9 @@
 #include <string.h>
 
 #define SLOT	      1u
-#define WINDOW	      (1u << 31) /* no limit: the network is the limit */
 #define READ_CHUNK    4096u
 #define BURST_PACKETS 16u
-#define CQ_DEPTH      8192u
+#define CQ_DEPTH      32768u /* a failing queue pair flushes all that was posted */
 #define CQ_BATCH      16u
 #define SRQ_DEPTH     1024u
 #define SRQ_BYTES     (1u << 31)
@@ -226,26 +225,21 @@ static void on_deadline(struct roce_event *ev)
 
 /* ---- out ---- */
 
-/* Priority and DSCP: those of the queue pair, but ACKs and CNPs may have their own. */
+/* Priority and DSCP are the transport's, but ACKs may have their own. */
 static void classify(const struct roce_fabric_host *host, struct roce_fabric_frame *frame,
 		     const struct roce_tx_pkt *pkt)
 {
 	const struct roce_opcode_info *info = roce_opcode_info(pkt->hdr.opcode);
 	const struct roce_fabric_host_config *cfg = &host->cfg;
-	uint8_t ecn = pkt->path->traffic_class & ROCE_FABRIC_ECN_MASK;
 
-	frame->prio = pkt->path->sl;
-	frame->traffic_class = pkt->path->traffic_class;
+	frame->prio = pkt->tx_class;
+	frame->traffic_class = pkt->traffic_class;
 	if (info->operation == ROCE_OPERATION_CNP) {
 		frame->flags |= ROCE_FABRIC_FRAME_CNP;
 		host->f->totals.cnps++;
-		if (cfg->cnp_prio >= 0) {
-			frame->prio = (uint8_t)cfg->cnp_prio;
-			frame->traffic_class = (uint8_t)(cfg->cnp_dscp << 2 | ecn);
-		}
 	} else if (info->operation == ROCE_OPERATION_ACK && cfg->ack_prio >= 0) {
 		frame->prio = (uint8_t)cfg->ack_prio;
-		frame->traffic_class = (uint8_t)(cfg->ack_dscp << 2 | ecn);
+		frame->traffic_class = (uint8_t)(cfg->ack_dscp << 2);
 	}
 	frame->pcp = frame->prio;
 }
@@ -405,19 +399,52 @@ int roce_fabric_host_create(struct roce_fabric *f, struct roce_fabric_node *node
 	return 0;
 }
 
+/* What a rate counts: what the line carries; or as the simulator does whose frames these are. */
+static void count_bytes(const struct roce_fabric_host *host, struct roce_transport_config *tuning)
+{
+	const struct roce_fabric_framing *framing = &host->f->cfg.framing;
+
+	if (framing->data_extra_bytes)
+		tuning->header_bytes = framing->data_extra_bytes;
+	else
+		tuning->link_bytes = ROCE_FABRIC_IP_EXTRA_BYTES + framing->preamble_gap_bytes;
+}
+
+static void choose_control(struct roce_fabric_host *host, struct roce_transport_config *tuning)
+{
+	const struct roce_fabric_host_config *cfg = &host->cfg;
+
+	if (!cfg->cc)
+		return;
+	host->cc = (struct roce_cc_config){
+		.ops = cfg->cc,
+		.params = cfg->cc_params,
+		.line_kbit_per_s = (uint32_t)(host->port->rate_bps / 1000),
+	};
+	if (!cfg->is_reaction_off)
+		tuning->cc = &host->cc;
+	if (!cfg->is_notification_off)
+		cfg->cc->notify_config(&cfg->cc_params, &tuning->notify);
+	count_bytes(host, tuning);
+}
+
 static int init_device(struct roce_fabric_host *host)
 {
-	const struct roce_transport_config tuning = {
+	struct roce_transport_config tuning = {
 		.mem_ops = &mem_ops,
 		.ctx = host,
-		.window = {.initial = WINDOW, .min = WINDOW, .max = WINDOW},
-		.read_window = WINDOW,
+		.window = {.initial = ROCE_WINDOW_UNLIMITED,
+			   .min = ROCE_WINDOW_UNLIMITED,
+			   .max = ROCE_WINDOW_UNLIMITED},
+		.read_window = ROCE_WINDOW_UNLIMITED,
 		.read_chunk_packets = READ_CHUNK,
 		.ack_interval_packets = host->cfg.ack_interval_packets,
 		.burst_packets = BURST_PACKETS,
+		.segment_bytes = host->cfg.segment_bytes,
 		.timing = host->cfg.timing ? roce_timing_find(host->cfg.timing) : NULL,
 	};
 
+	choose_control(host, &tuning);
 	return roce_device_init(&host->dev, &device_env, host, &tuning, &host->counters);
 }
 

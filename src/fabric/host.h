@@ -13,7 +13,7 @@
 
 #define ROCE_FABRIC_PHANTOM_BASE  (UINT64_C(1) << 40)
 #define ROCE_FABRIC_PHANTOM_BYTES (UINT64_C(1) << 40)
-#define ROCE_FABRIC_DEPTH_MAX	  4096u /* messages of a queue pair that are posted */
+#define ROCE_FABRIC_DEPTH_MAX	  16384u /* messages of a queue pair that are posted */
 
 struct roce_fabric_host {
 	struct roce_fabric *f;
@@ -32,6 +32,7 @@ struct roce_fabric_host {
 	bool has_cq;
 	bool has_mr;
 	bool has_srq;
+	struct roce_cc_config cc;
 	struct roce_counters counters;
 	struct roce_context ctx;
 	struct roce_device dev;

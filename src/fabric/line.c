@@ -262,6 +262,7 @@ void roce_fabric_port_init(struct roce_fabric_port *port)
 		(uint64_t)(((unsigned __int128)8000000000000u * 65536u + port->rate_bps / 2) /
 			   port->rate_bps);
 	port->gap_bytes = gap;
+	port->is_whole_ns = port->f->cfg.framing.is_whole_ns;
 	port->latency_ps = node->sw ? node->sw->cfg.latency_ps : 0;
 	port->has_unready = node->sw && (port->latency_ps || node->sw->cfg.is_cut_through);
 	if (node->host)

@@ -7,6 +7,7 @@
 #define ROCE_FABRIC_NODE_H
 
 #include "base/addr.h"
+#include "cc/cc.h"
 #include "fabric/port.h"
 
 /* ---- switches ---- */
@@ -70,6 +71,7 @@ struct roce_fabric_framing {
 	uint32_t data_extra_bytes;   /* 0: real headers. Else a frame with payload is that + this */
 	uint32_t ack_bytes;	     /* 0: real. Else frames without payload */
 	uint32_t pause_bytes;	     /* 0: real (64) */
+	bool is_whole_ns;	     /* a frame takes whole nanoseconds, rounded down */
 };
 
 struct roce_fabric_host_config {
@@ -78,16 +80,21 @@ struct roce_fabric_host_config {
 	uint64_t tx_delay_ps; /* from the adapter's decision to the first bit */
 	uint64_t rx_delay_ps; /* from the last bit to the transport */
 	int8_t ack_prio;      /* priority of ACKs; -1: that of their queue pair */
-	int8_t cnp_prio;      /* the same for CNPs */
-	uint8_t ack_dscp;     /* with ack_prio and cnp_prio */
-	uint8_t cnp_dscp;
+	uint8_t ack_dscp;     /* with ack_prio */
+	/* Congestion control of its queue pairs (cc/cc.h), and with its parameters what marks that
+	 * come lead to. NULL: none, and marks are not told. Longer-lived than the fabric. */
+	const struct roce_cc_ops *cc;
+	struct roce_cc_params cc_params;
+	bool is_reaction_off;	  /* what it is told it does not heed */
+	bool is_notification_off; /* it does not tell */
 	/* A receiver that cannot keep up: bytes wait in a buffer that drains at drain_bps, and
 	 * above xoff pauses are sent. 0: as fast as the line. */
 	uint64_t drain_bps;
 	uint32_t rx_buffer_bytes;
 	const char *timing; /* of ACK timeouts: a name of transport/timing.h; NULL: "spec" */
 	uint32_t ack_interval_packets; /* an ACK is asked for at least so often */
-	bool is_pausing_forever;       /* broken: sends pauses for all its PFC priorities */
+	uint32_t segment_bytes;	 /* packets of RC and UC carry so many, if less than the path MTU */
+	bool is_pausing_forever; /* broken: sends pauses for all its PFC priorities */
 };
 
 void roce_fabric_host_defaults(struct roce_fabric_host_config *out);

@@ -83,6 +83,7 @@ struct roce_fabric_port {
 	uint32_t gap_bytes;			/* preamble and gap */
 	bool has_unready; /* frames in the queues may have to wait, though the line is free */
 	bool is_cut;	  /* the peer is a cut-through switch */
+	bool is_whole_ns; /* see struct roce_fabric_framing */
 
 	/* Receiving. */
 	_Alignas(64) struct roce_event arrival;
@@ -203,7 +204,9 @@ struct roce_fabric {
 
 static inline uint64_t roce_fabric_line_ps(const struct roce_fabric_port *port, uint64_t bytes)
 {
-	return (bytes * port->byte_ps_q16 + (1u << 15)) >> 16;
+	uint64_t ps = (bytes * port->byte_ps_q16 + (1u << 15)) >> 16;
+
+	return __builtin_expect(port->is_whole_ns, 0) ? ps - ps % ROCE_PS_PER_NS : ps;
 }
 
 static inline bool roce_fabric_is_observed(const struct roce_fabric *f)

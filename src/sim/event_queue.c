@@ -284,6 +284,8 @@ void roce_event_queue_run(struct roce_event_queue *q, uint64_t until_ps)
 	static const bool never;
 
 	roce_event_queue_run_until(q, until_ps, &never);
+	if (q->now_ps < until_ps)
+		q->now_ps = until_ps;
 }
 
 void roce_event_queue_run_until(struct roce_event_queue *q, uint64_t until_ps, const bool *stop)
@@ -295,6 +297,4 @@ void roce_event_queue_run_until(struct roce_event_queue *q, uint64_t until_ps, c
 		if (*stop)
 			return;
 	}
-	if (q->now_ps < until_ps)
-		q->now_ps = until_ps;
 }

@@ -77,7 +77,8 @@ bool roce_event_queue_step(struct roce_event_queue *q);
 /* Fires everything up to and including `until_ps`, then stands there. */
 void roce_event_queue_run(struct roce_event_queue *q, uint64_t until_ps);
 
-/* The same, but returns behind an event that has set *stop, without moving on. */
+/* Fires the same, but time stands at the last event, and it returns behind one that has set *stop.
+ */
 void roce_event_queue_run_until(struct roce_event_queue *q, uint64_t until_ps, const bool *stop);
 
 /* The core's clock: rounded down. */

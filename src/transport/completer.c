@@ -82,7 +82,6 @@ static void on_progress(struct roce_qp *qp, roce_ns_t now)
 static bool acknowledge_before(struct roce_qp *qp, roce_psn_t end, roce_ns_t now)
 {
 	struct roce_requester *req = &qp->req;
-	uint32_t shift = roce_segment_shift(qp->attr.path_mtu);
 	bool has_gap = false;
 	bool has_progress = false;
 
@@ -99,7 +98,7 @@ static bool acknowledge_before(struct roce_qp *qp, roce_psn_t end, roce_ns_t now
 		}
 		wqe_end = roce_psn_add(wqe->last_psn, 1);
 		to = roce_psn_diff(end, wqe_end) >= 0 ? wqe_end : end;
-		release_cost(qp, roce_segment_cost(wqe->length, shift,
+		release_cost(qp, roce_segment_cost(wqe->length, qp->mtu,
 						   (req->una.v - wqe->first_psn.v) & ROCE_PSN_MASK,
 						   (to.v - wqe->first_psn.v) & ROCE_PSN_MASK));
 		req->una = to;
@@ -260,7 +259,6 @@ static enum roce_verdict on_read_response(struct roce_qp *qp, const struct roce_
 					  const struct roce_opcode_info *info, roce_ns_t now)
 {
 	struct roce_requester *req = &qp->req;
-	uint32_t shift = roce_segment_shift(qp->attr.path_mtu);
 	enum roce_verdict verdict = ROCE_RX_ACCEPTED;
 	struct roce_send_wqe *wqe = expect_response(qp, &pkt->hdr, now, &verdict);
 	enum roce_wc_status status;
@@ -282,10 +280,10 @@ static enum roce_verdict on_read_response(struct roce_qp *qp, const struct roce_
 	if (roce_position_is_end(info->position) != is_chunk_end)
 		return fail(qp, ROCE_WC_BAD_RESP_ERR,
 			    ROCE_MARKED(completer_read_position, ROCE_RX_RESPONSE_BAD), now);
-	if (pkt->payload_len != roce_segment_bytes(wqe->length, shift, index))
+	if (pkt->payload_len != roce_segment_bytes(wqe->length, qp->mtu, index))
 		return fail(qp, ROCE_WC_LOC_LEN_ERR,
 			    ROCE_MARKED(completer_read_length, ROCE_RX_RESPONSE_BAD), now);
-	status = store(qp, wqe, (uint64_t)index << shift, pkt->payload, pkt->payload_len);
+	status = store(qp, wqe, (uint64_t)index * qp->mtu, pkt->payload, pkt->payload_len);
 	if (status != ROCE_WC_SUCCESS)
 		return fail(qp, status, ROCE_RX_MEMORY_FAULT, now);
 

@@ -10,7 +10,7 @@
 #include "base/marks.h"
 #include "transport/qp_states.h"
 #include "transport/roles.h"
-#include "transport/segment.h"
+#include "wire/mtu.h"
 
 static struct roce_qp **table_entry(struct roce_transport *t, roce_qpn_t qpn)
 {
@@ -298,6 +298,14 @@ static uint32_t bad_values(const struct roce_qp *qp, const struct roce_qp_attr *
 	return bad;
 }
 
+/* What a packet carries that is not its message's last. */
+static uint32_t segment_bytes(const struct roce_transport *t, uint8_t path_mtu)
+{
+	uint32_t mtu = roce_mtu_bytes(path_mtu);
+
+	return t->cfg.segment_bytes && t->cfg.segment_bytes < mtu ? t->cfg.segment_bytes : mtu;
+}
+
 static void apply_attributes(struct roce_qp *qp, const struct roce_qp_attr *a, uint32_t mask)
 {
 	struct roce_qp_attr *cur = &qp->attr;
@@ -320,7 +328,7 @@ static void apply_attributes(struct roce_qp *qp, const struct roce_qp_attr *a, u
 	}
 	if (mask & ROCE_ATTR_PATH_MTU) {
 		cur->path_mtu = a->path_mtu;
-		qp->mtu = 1u << roce_segment_shift(a->path_mtu);
+		qp->mtu = segment_bytes(qp->t, a->path_mtu);
 	}
 	if (mask & ROCE_ATTR_TIMEOUT)
 		cur->timeout = a->timeout;

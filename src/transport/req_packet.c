@@ -13,11 +13,6 @@
 
 #define QKEY_PRIVILEGED 0x80000000u
 
-static uint32_t shift_of(const struct roce_qp *qp)
-{
-	return roce_segment_shift(qp->attr.path_mtu);
-}
-
 static void wait_on(struct roce_qp *qp, struct roce_list *waiters)
 {
 	if (roce_list_is_empty(&qp->wait_link))
@@ -27,7 +22,7 @@ static void wait_on(struct roce_qp *qp, struct roce_list *waiters)
 uint32_t roce_read_chunk_packets(const struct roce_qp *qp, const struct roce_send_wqe *wqe,
 				 uint32_t index)
 {
-	uint32_t total = roce_segment_count(wqe->length, shift_of(qp));
+	uint32_t total = roce_segment_count(wqe->length, qp->mtu);
 	uint32_t chunk = qp->t->cfg.read_chunk_packets;
 	uint32_t end = (index / chunk + 1) * chunk;
 
@@ -156,7 +151,7 @@ static void build_segment(struct roce_qp *qp, struct roce_send_wqe *wqe, struct 
 	pkt->hdr.inv_rkey = wqe->inv_rkey;
 	pkt->hdr.xrc_srqn = wqe->remote_srqn;
 	pkt->hdr.solicited = is_last && (wqe->flags & ROCE_SEND_SOLICITED);
-	attach_payload(wqe, pkt, (uint64_t)index << shift_of(qp), bytes);
+	attach_payload(wqe, pkt, (uint64_t)index * qp->mtu, bytes);
 }
 
 static bool send_unreliable_segment(struct roce_qp *qp, struct roce_send_wqe *wqe,
@@ -164,7 +159,7 @@ static bool send_unreliable_segment(struct roce_qp *qp, struct roce_send_wqe *wq
 {
 	uint32_t index = (qp->req.next_psn.v - wqe->first_psn.v) & ROCE_PSN_MASK;
 
-	build_segment(qp, wqe, pkt, index, roce_segment_bytes(wqe->length, shift_of(qp), index));
+	build_segment(qp, wqe, pkt, index, roce_segment_bytes(wqe->length, qp->mtu, index));
 	advance(qp, wqe, 1, now);
 	complete_unreliable(qp, now);
 	return true;
@@ -176,9 +171,8 @@ static bool send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe, struct r
 {
 	struct roce_requester *req = &qp->req;
 	struct roce_window *window = &qp->peer->window;
-	uint32_t shift = shift_of(qp);
 	uint32_t index = (req->next_psn.v - wqe->first_psn.v) & ROCE_PSN_MASK;
-	uint32_t bytes = roce_segment_bytes(wqe->length, shift, index);
+	uint32_t bytes = roce_segment_bytes(wqe->length, qp->mtu, index);
 	uint32_t cost = bytes + ROCE_WINDOW_PACKET_COST;
 	bool is_last = roce_psn_is_equal(req->next_psn, wqe->last_psn);
 
@@ -213,11 +207,10 @@ static bool send_read(struct roce_qp *qp, struct roce_send_wqe *wqe, struct roce
 		      roce_ns_t now)
 {
 	struct roce_transport *t = qp->t;
-	uint32_t shift = shift_of(qp);
 	uint32_t index = (qp->req.next_psn.v - wqe->first_psn.v) & ROCE_PSN_MASK;
 	uint32_t packets = roce_read_chunk_packets(qp, wqe, index);
-	uint32_t cost = (uint32_t)roce_segment_cost(wqe->length, shift, index, index + packets);
-	uint64_t offset = (uint64_t)index << shift;
+	uint32_t cost = (uint32_t)roce_segment_cost(wqe->length, qp->mtu, index, index + packets);
+	uint64_t offset = (uint64_t)index * qp->mtu;
 
 	if (qp->req.rd_outstanding >= rd_atomic_quota(qp))
 		return ROCE_MARKED(requester_reads_full, false);

@@ -12,6 +12,7 @@
 
 #include "base/marks.h"
 #include "transport/segment.h"
+#include "wire/mtu.h"
 #include "wq/sge.h"
 
 static bool is_atomic(uint8_t opcode)
@@ -129,8 +130,7 @@ static bool start_wqe(struct roce_qp *qp, struct roce_send_wqe *wqe)
 	if (!is_memory_ok(qp, wqe)) {
 		ROCE_MARK(requester_lkey);
 		wqe->status = ROCE_WC_LOC_PROT_ERR;
-	} else if (qp->cfg.type == ROCE_QP_UD &&
-		   wqe->length > 1u << roce_segment_shift(qp->cfg.port_mtu)) {
+	} else if (qp->cfg.type == ROCE_QP_UD && wqe->length > roce_mtu_bytes(qp->cfg.port_mtu)) {
 		ROCE_MARK(requester_datagram_length);
 		wqe->status = ROCE_WC_LOC_LEN_ERR;
 	} else if (roce_wr_is_read_or_atomic(wqe->opcode) && qp->attr.max_rd_atomic == 0) {
@@ -138,7 +138,7 @@ static bool start_wqe(struct roce_qp *qp, struct roce_send_wqe *wqe)
 		wqe->status = ROCE_WC_LOC_QP_OP_ERR;
 	}
 	if (!is_atomic(wqe->opcode) && qp->cfg.type != ROCE_QP_UD)
-		packets = roce_segment_count(wqe->length, roce_segment_shift(qp->attr.path_mtu));
+		packets = roce_segment_count(wqe->length, qp->mtu);
 	wqe->first_psn = qp->req.next_psn;
 	wqe->last_psn = roce_psn_add(wqe->first_psn, packets - 1);
 	wqe->is_started = true;
@@ -248,6 +248,8 @@ static bool send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now
  * nobody would answer what was sent so far: the last packet asks. */
 static void ask_at_end_of_turn(struct roce_qp *qp, struct roce_tx_pkt *last)
 {
+	if (qp->t->cfg.window.max >= ROCE_WINDOW_UNLIMITED)
+		return;
 	last->hdr.ack_req = true;
 	qp->req.since_ack_req = 0;
 }

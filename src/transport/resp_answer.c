@@ -67,10 +67,9 @@ void roce_responder_read_fault(struct roce_qp *qp, roce_psn_t psn, roce_ns_t now
 static bool send_read_response(struct roce_qp *qp, struct roce_resp_resource *res,
 			       struct roce_tx_pkt *pkt, roce_ns_t now)
 {
-	uint32_t shift = roce_segment_shift(qp->attr.path_mtu);
 	uint32_t index = (res->next_psn.v - res->first_psn.v) & ROCE_PSN_MASK;
-	uint32_t bytes = roce_segment_bytes(res->length, shift, index);
-	uint64_t offset = (uint64_t)index << shift;
+	uint32_t bytes = roce_segment_bytes(res->length, qp->mtu, index);
+	uint64_t offset = (uint64_t)index * qp->mtu;
 	bool is_last = roce_psn_is_equal(res->next_psn, res->last_psn);
 	enum roce_op op = ROCE_RC_READ_RESPONSE_MIDDLE;
 	struct roce_mem_place from = {0};

@@ -32,7 +32,6 @@ static enum roce_verdict on_duplicate_read(struct roce_request *rq)
 {
 	struct roce_qp *qp = rq->qp;
 	const struct roce_headers *hdr = &rq->pkt->hdr;
-	uint32_t shift = roce_segment_shift(qp->attr.path_mtu);
 	struct roce_resp_resource *res = roce_resp_resource_find(qp, hdr->psn);
 	uint64_t skip;
 	struct roce_mem_place place;
@@ -41,7 +40,7 @@ static enum roce_verdict on_duplicate_read(struct roce_request *rq)
 		return ROCE_MARKED(responder_read_forgotten, ROCE_RX_DUPLICATE_MISMATCH);
 	if (res->is_atomic || res->rkey.v != hdr->rkey.v)
 		return ROCE_MARKED(responder_read_other_key, ROCE_RX_DUPLICATE_MISMATCH);
-	skip = (uint64_t)((hdr->psn.v - res->first_psn.v) & ROCE_PSN_MASK) << shift;
+	skip = (uint64_t)((hdr->psn.v - res->first_psn.v) & ROCE_PSN_MASK) * qp->mtu;
 	if (hdr->va != res->va + skip || hdr->dma_len != res->length - skip)
 		return ROCE_MARKED(responder_read_other_range, ROCE_RX_DUPLICATE_MISMATCH);
 	if (hdr->dma_len &&

@@ -217,8 +217,7 @@ static struct roce_resp_resource *save_resource(struct roce_request *rq, uint32_
 
 static enum roce_verdict execute_read(struct roce_request *rq)
 {
-	uint32_t packets =
-		roce_segment_count(rq->pkt->hdr.dma_len, roce_segment_shift(rq->qp->attr.path_mtu));
+	uint32_t packets = roce_segment_count(rq->pkt->hdr.dma_len, rq->qp->mtu);
 
 	save_resource(rq, packets);
 	roce_count(rq->qp->t, ROCE_STAT_RX_READ_REQUESTS);
@@ -303,8 +302,7 @@ static enum roce_verdict execute(struct roce_request *rq)
 static uint32_t psns_of(const struct roce_request *rq)
 {
 	if (rq->info->operation == ROCE_OPERATION_READ_REQUEST)
-		return roce_segment_count(rq->pkt->hdr.dma_len,
-					  roce_segment_shift(rq->qp->attr.path_mtu));
+		return roce_segment_count(rq->pkt->hdr.dma_len, rq->qp->mtu);
 	return 1;
 }
 

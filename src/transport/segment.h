@@ -10,31 +10,25 @@
 
 #include <stdint.h>
 
-/* `mtu_enum` is enum ibv_mtu, 1 (256 bytes) to 5 (4096). */
-static inline uint32_t roce_segment_shift(uint8_t mtu_enum)
+/* `mtu` is what each packet but the last carries. */
+static inline uint32_t roce_segment_count(uint64_t length, uint32_t mtu)
 {
-	return 7u + mtu_enum;
-}
-
-static inline uint32_t roce_segment_count(uint64_t length, uint32_t shift)
-{
-	return length ? (uint32_t)((length + (1u << shift) - 1) >> shift) : 1;
+	return length <= mtu ? 1 : (uint32_t)((length + mtu - 1) / mtu);
 }
 
 /* Payload bytes of packet `index` of a message. */
-static inline uint32_t roce_segment_bytes(uint64_t length, uint32_t shift, uint32_t index)
+static inline uint32_t roce_segment_bytes(uint64_t length, uint32_t mtu, uint32_t index)
 {
-	uint64_t left = length - ((uint64_t)index << shift);
+	uint64_t left = length - (uint64_t)index * mtu;
 
-	return left < (1u << shift) ? (uint32_t)left : 1u << shift;
+	return left < mtu ? (uint32_t)left : mtu;
 }
 
 /* Window cost of packets [from, to) of a message. */
-static inline uint64_t roce_segment_cost(uint64_t length, uint32_t shift, uint32_t from,
-					 uint32_t to)
+static inline uint64_t roce_segment_cost(uint64_t length, uint32_t mtu, uint32_t from, uint32_t to)
 {
-	uint64_t begin = (uint64_t)from << shift;
-	uint64_t end = (uint64_t)to << shift;
+	uint64_t begin = (uint64_t)from * mtu;
+	uint64_t end = (uint64_t)to * mtu;
 
 	if (end > length)
 		end = length;

@@ -69,6 +69,10 @@ struct roce_transport_config {
 	struct roce_notify_config notify; /* what marked packets lead to */
 	uint32_t link_bytes;   /* around an IP packet, to be counted against a rate of `cc` */
 	uint32_t header_bytes; /* if not 0, `cc` counts payload and this instead */
+	/* Packets of RC and UC carry so many bytes, if that is less than the path MTU: to be
+	 * compared with simulators whose packets are not a power of two. The peer must do the same.
+	 * 0: no. */
+	uint32_t segment_bytes;
 	const struct roce_timing *timing; /* of local ACK timeouts; NULL: the specification's */
 	roce_ns_t ack_timeout_floor_ns;	  /* local ACK timeouts are at least this; 0: as asked */
 };

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * DCQCN in a network: marks become CNPs, rates fall and share fairly, and under the rules of HPCC's
+ * ns-3 simulator an incast takes as long as it does there, within 2%.
+ */
+#include "fabric/fat_tree.h"
+
+#include "cc/dcqcn.h"
+
+static void choose(struct roce_fabric_host_config *host, const char *set)
+{
+	const struct roce_cc_set *found;
+
+	host->cc = &roce_cc_dcqcn;
+	found = roce_cc_find_set(host->cc, set, strlen(set));
+	assert_non_null(found);
+	host->cc_params = found->params;
+}
+
+/* Two senders at full speed into one port: both near the half, by Jain's index. */
+static void two_to_one__fair_and_no_pauses_in_the_end(void **state)
+{
+	double rate[2], jain;
+	uint64_t pauses;
+	struct net net;
+
+	(void)state;
+	net_defaults(&net);
+	choose(&net.host, "connectx");
+	net_star(&net, 3);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct roce_fabric_flow_config flow = net_flow(i, 2, UINT64_C(1) << 32);
+
+		flow.start_ps = i * 500 * PS_PER_US;
+		net_add(&net, &flow);
+	}
+	net_run(&net, 20 * PS_PER_MS, ROCE_FABRIC_END_TIME);
+	assert_true(net_totals(&net).cnps > 0);
+	assert_true(net_totals(&net).ecn_marks >= net_totals(&net).cnps);
+	assert_int_equal(roce_fabric_host_counters(net.f, 2)->v[ROCE_STAT_CNP_SENT],
+			 net_totals(&net).cnps);
+	pauses = net_totals(&net).pause_frames;
+	for (uint32_t i = 0; i < 2; i++)
+		rate[i] = -(double)net_result(&net, i).bytes_delivered;
+	net_run(&net, 60 * PS_PER_MS, ROCE_FABRIC_END_TIME);
+	for (uint32_t i = 0; i < 2; i++)
+		rate[i] = (rate[i] + (double)net_result(&net, i).bytes_delivered) * 8 / 40e6;
+	jain = (rate[0] + rate[1]) * (rate[0] + rate[1]) /
+	       (2 * (rate[0] * rate[0] + rate[1] * rate[1]));
+	assert_true(jain > 0.98);
+	assert_true(rate[0] + rate[1] > 80);
+	assert_int_equal(net_totals(&net).pause_frames, pauses);
+	net_end(&net);
+}
+
+/* ACKs: asked for so often, not with every packet. */
+static void acks__as_often_as_asked(void **state)
+{
+	struct roce_fabric_flow_config flow = net_flow(0, 1, 16 << 20); /* 4096 packets */
+	struct net net;
+
+	(void)state;
+	net_defaults(&net);
+	net_star(&net, 2);
+	net_add(&net, &flow);
+	net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+	assert_int_equal(roce_fabric_host_counters(net.f, 1)->v[ROCE_STAT_TX_ACKS],
+			 4096 / net.host.ack_interval_packets);
+	net_end(&net);
+}
+
+/* 16 to 1, 1 MB each, at once. */
+static void incast_16__takes_as_long_as_with_hpcc(void **state)
+{
+	static const struct {
+		uint32_t alpha_us, decrease_us, increase_us;
+		double mean_us, max_us;
+	} runs[] = {{50, 50, 55, 1326.5, 1332.1}, {1, 4, 300, 1557.3, 1691.9}};
+
+	(void)state;
+	for (uint32_t k = 0; k < 2; k++) {
+		double sum = 0, max = 0;
+		struct net net;
+
+		hpcc_defaults(&net);
+		choose(&net.host, "hpcc-ns3");
+		net.host.cc_params.v[ROCE_DCQCN_dce_tcp_rtt] = runs[k].alpha_us;
+		net.host.cc_params.v[ROCE_DCQCN_rate_reduce_monitor_period] = runs[k].decrease_us;
+		net.host.cc_params.v[ROCE_DCQCN_rpg_time_reset] = runs[k].increase_us;
+		net_star(&net, 17);
+		for (uint32_t i = 0; i < 16; i++) {
+			struct roce_fabric_flow_config flow = hpcc_flow(i, 16, 1000000);
+
+			net_add(&net, &flow);
+		}
+		net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+		for (uint32_t i = 0; i < 16; i++) {
+			double us = (double)net_result(&net, i).done_ps * 1e-6;
+
+			sum += us / 16;
+			max = us > max ? us : max;
+		}
+		assert_true(sum > 0.98 * runs[k].mean_us && sum < 1.02 * runs[k].mean_us);
+		assert_true(max > 0.98 * runs[k].max_us && max < 1.02 * runs[k].max_us);
+		assert_int_equal(net_totals(&net).pause_frames, 0);
+		assert_int_equal(net_totals(&net).packet_hops, 64000);
+		net_end(&net);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_to_one__fair_and_no_pauses_in_the_end),
+		cmocka_unit_test(acks__as_often_as_asked),
+		cmocka_unit_test(incast_16__takes_as_long_as_with_hpcc),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
