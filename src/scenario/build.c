@@ -154,75 +154,10 @@ static bool add_network(struct roce_built *built, struct roce_problems *problems
 
 /* ---- routes ---- */
 
-/* Ports of `node` towards `peer`, also if links are parallel. */
-static uint32_t find_ports(const struct roce_built *built, uint32_t node, uint32_t peer,
-			   uint32_t *out, uint32_t max)
-{
-	const struct roce_graph *g = &built->plan->graph;
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < roce_graph_degree(g, node) && count < max; i++) {
-		uint32_t edge;
-
-		if (roce_graph_neighbour(g, node, i, &edge) == peer)
-			out[count++] = built->edge_ports[g->edges[edge].b == node][edge];
-	}
-	return count;
-}
-
-#define PORTS_MAX 256
-
-static int add_static(struct roce_built *built, const struct roce_plan_route *route)
-{
-	uint32_t ports[PORTS_MAX];
-	uint32_t count = 0;
-	int r = 0;
-
-	for (uint32_t i = 0; i < route->via.count; i++)
-		count += find_ports(built, route->at, route->via.at[i], ports + count,
-				    PORTS_MAX - count);
-	for (uint32_t i = 0; i < route->to.count && !r; i++)
-		r = roce_fabric_route_static(built->fabric, route->at, route->to.at[i], ports,
-					     count);
-	return r;
-}
-
-/* Round the ring in the order of its switches, whatever is shorter. */
-static int add_clockwise(struct roce_built *built)
-{
-	const struct roce_graph *g = &built->plan->graph;
-	uint32_t switches = g->node_count - g->host_count;
-	uint32_t port;
-	int r = 0;
-
-	for (uint32_t s = 0; s < switches; s++) {
-		uint32_t node = g->host_count + s;
-
-		find_ports(built, node, g->host_count + (s + 1) % switches, &port, 1);
-		for (uint32_t h = 0; h < g->host_count && !r; h++) {
-			if (roce_graph_neighbour(g, h, 0, NULL) != node)
-				r = roce_fabric_route_static(built->fabric, node, h, &port, 1);
-		}
-	}
-	return r;
-}
-
-static enum roce_fabric_routing routing_of(const struct roce_plan *plan)
-{
-	return plan->scenario->topology.routing == ROCE_ROUTING_UP_DOWN
-		       ? ROCE_FABRIC_ROUTING_UP_DOWN
-		       : ROCE_FABRIC_ROUTING_SHORTEST;
-}
-
 static bool add_routes(struct roce_built *built, struct roce_problems *problems)
 {
-	const struct roce_plan *plan = built->plan;
-	int r = roce_fabric_route(built->fabric, routing_of(plan));
+	int r = roce_build_routes(built);
 
-	if (!r && plan->scenario->topology.routing == ROCE_ROUTING_CLOCKWISE)
-		r = add_clockwise(built);
-	for (uint32_t i = 0; i < plan->route_count && !r; i++)
-		r = add_static(built, &plan->routes[i]);
 	if (!r)
 		r = roce_fabric_prepare(built->fabric);
 	if (r)
@@ -342,7 +277,7 @@ uint64_t roce_build_next_stop(const struct roce_built *built, uint64_t ps)
 /* Hosts that are cut off stay so; the others' routes are right all the same. */
 void roce_build_reroute(struct roce_built *built)
 {
-	int r = roce_fabric_route(built->fabric, routing_of(built->plan));
+	int r = roce_fabric_route(built->fabric, roce_build_routing(built->plan));
 
 	(void)r;
 }

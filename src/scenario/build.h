@@ -24,6 +24,12 @@ bool roce_build(struct roce_built *built, const struct roce_plan *plan,
 		struct roce_problems *problems);
 void roce_build_fini(struct roce_built *built);
 
+/* The tag of flows of a workload; latencies are gathered by it, 0 is for those that are not. */
+static inline uint64_t roce_build_tag(uint32_t workload)
+{
+	return workload + UINT64_C(1);
+}
+
 /* The first time after `ps` at which the run has to come back for roce_build_reroute();
  * ROCE_FABRIC_NEVER if none. */
 uint64_t roce_build_next_stop(const struct roce_built *built, uint64_t ps);

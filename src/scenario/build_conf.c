@@ -5,6 +5,8 @@
  */
 #include "scenario/build_conf.h"
 
+#include "scenario/build.h"
+
 #include <string.h>
 
 /* Fractions of 10^15 as parts of a million. */
@@ -280,7 +282,7 @@ void roce_build_flow(const struct roce_plan *plan, const struct roce_flow *flow,
 	out->retry_cnt = (uint8_t)host->retry_count;
 	out->after = flow->after_count ? &plan->flows.after[flow->after_at] : NULL;
 	out->after_count = flow->after_count;
-	out->tag = flow->workload;
+	out->tag = roce_build_tag(flow->workload);
 }
 
 /* ---- the whole ---- */

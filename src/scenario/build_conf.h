@@ -17,6 +17,10 @@ void roce_build_host_port(const struct roce_host_conf *conf, struct roce_fabric_
 void roce_build_link(const struct roce_link_conf *conf, struct roce_fabric_link_config *out);
 void roce_build_flow(const struct roce_plan *plan, const struct roce_flow *flow,
 		     struct roce_fabric_flow_config *out);
+enum roce_fabric_routing roce_build_routing(const struct roce_plan *plan);
+/* 0 or an error of the fabric. */
+struct roce_built;
+int roce_build_routes(struct roce_built *built);
 /* Without hosts: any. */
 void roce_build_acl_rule(const struct roce_acl_conf *conf, struct roce_fabric_acl_rule *out);
 void roce_build_acl_host(const struct roce_plan *plan, uint32_t node, struct roce_gid *out_gid,

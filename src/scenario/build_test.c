@@ -159,6 +159,7 @@ static void build__every_topology_carries_flows(void **state)
 		"kind: three-tier",
 		"kind: fat-tree",
 		"kind: dragonfly, groups: 3",
+		"kind: dragonfly, routing: minimal",
 		"kind: leaf-spine, routing: up-down, uplinks: 2",
 		"kind: ring, routing: clockwise",
 		"kind: graph, switch_names: [a, b], edges: [x-a, a-b, b-y, b-z]",
@@ -206,6 +207,10 @@ static void build__every_workload_ends(void **state)
 			fail_msg("%s: %s, %u of %u, %u drops", kinds[i],
 				 roce_fabric_end_str(outcome.end), outcome.workloads[0].done,
 				 plan.flows.count, (unsigned int)outcome.drops);
+		/* What nobody acknowledges is over when it is sent. */
+		if (plan.flows.at[0].service == ROCE_SERVICE_RC)
+			assert_true(outcome.workloads[0].messages > 0 &&
+				    roce_outcome_latency_us(&outcome, 0, 0.5) > 0.8);
 		drop();
 	}
 }
@@ -276,6 +281,55 @@ static void build__static_routes(void **state)
 	drop();
 }
 
+/* Hops of a packet between two hosts, by the routes that there are. */
+static uint32_t count_hops(uint32_t src, uint32_t dst, uint32_t *out_global)
+{
+	struct roce_fabric_port_view view;
+	uint32_t node = src;
+	uint32_t hops = 0;
+	uint32_t port = 0;
+
+	*out_global = 0;
+	while (node != dst && hops < 20) {
+		assert_int_equal(roce_fabric_port_view(built.fabric, node, port, &view), 0);
+		for (uint32_t e = 0; e < plan.graph.edge_count; e++) {
+			const struct roce_graph_edge *edge = &plan.graph.edges[e];
+
+			*out_global += edge->class == ROCE_EDGE_GLOBAL &&
+				       ((edge->a == node && edge->b == view.peer_node) ||
+					(edge->b == node && edge->a == view.peer_node));
+		}
+		node = view.peer_node;
+		hops++;
+		if (node != dst)
+			assert_true(roce_fabric_next_hops(built.fabric, node, dst, &port, 1) > 0);
+	}
+	return hops;
+}
+
+/* At most local, global, local between switches; one global link to another group, none inside. */
+static void build__minimal_routes_of_a_dragonfly(void **state)
+{
+	uint32_t longest = 0;
+
+	(void)state;
+	assert_true(make("topology: {kind: dragonfly, routing: minimal}\n"
+			 "workload: [{from: h0, to: h1}]\n"));
+	for (uint32_t a = 0; a < plan.graph.host_count; a += 5) {
+		for (uint32_t b = 0; b < plan.graph.host_count; b++) {
+			uint32_t global;
+			uint32_t hops = a == b ? 0 : count_hops(a, b, &global);
+
+			if (a == b)
+				continue;
+			longest = hops > longest ? hops : longest;
+			assert_int_equal(global, a / 8 != b / 8);
+		}
+	}
+	assert_int_equal(longest, 3 + 2);
+	drop();
+}
+
 /* A link that stays down: with routes that follow, the flow goes on by the other spine. */
 static void build__links_that_go_down(void **state)
 {
@@ -330,6 +384,7 @@ int main(void)
 		cmocka_unit_test(build__a_ring_locks_up),
 		cmocka_unit_test(build__filters),
 		cmocka_unit_test(build__static_routes),
+		cmocka_unit_test(build__minimal_routes_of_a_dragonfly),
 		cmocka_unit_test(build__links_that_go_down),
 		cmocka_unit_test(build__the_seed_decides),
 	};

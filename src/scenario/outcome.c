@@ -38,6 +38,13 @@ uint64_t roce_outcome_fct_ps(const struct roce_fabric_flow_config *cfg,
 	return end - result->started_ps;
 }
 
+double roce_outcome_latency_us(const struct roce_outcome *outcome, uint32_t workload, double q)
+{
+	return (double)roce_fabric_latency_quantile(outcome->built->fabric,
+						    roce_build_tag(workload), q) /
+	       PS_PER_US_F;
+}
+
 double roce_outcome_goodput(const struct roce_workload_outcome *workload)
 {
 	double ps = (double)(workload->last_ps - workload->first_ps);

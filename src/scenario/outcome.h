@@ -58,6 +58,8 @@ void roce_outcome_fini(struct roce_outcome *outcome);
  * others. ROCE_FABRIC_NEVER: it has not ended. */
 uint64_t roce_outcome_fct_ps(const struct roce_fabric_flow_config *cfg,
 			     const struct roce_fabric_flow_result *result);
+/* Of the messages of a workload, or of their answers, in us; q in 0..1. */
+double roce_outcome_latency_us(const struct roce_outcome *outcome, uint32_t workload, double q);
 /* Payload bit/s of a workload while it lasted. */
 double roce_outcome_goodput(const struct roce_workload_outcome *workload);
 

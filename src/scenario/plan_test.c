@@ -148,6 +148,7 @@ static void plan_init__each_mistake(void **state)
 		{"switch: {buffer: {uncounted: [0,0,0,1,0,0,0,0]}}\n",
 		 "PFC acts on what priority 3 holds"},
 		{"topology: {routing: clockwise}\n", "routing: clockwise is for a ring"},
+		{"topology: {routing: minimal}\n", "routing: minimal is for a dragonfly"},
 		{"hosts: [{match: h1, address: ipv6}]\n",
 		 "h0 and h1 have addresses of different kinds"},
 		{"topology: {kind: leaf-spine, oversubscription: \"3\"}\n",

@@ -27,6 +27,7 @@ enum roce_routing {
 	ROCE_ROUTING_SHORTEST,
 	ROCE_ROUTING_UP_DOWN,
 	ROCE_ROUTING_CLOCKWISE,
+	ROCE_ROUTING_MINIMAL,
 };
 
 #define ON_STAR	      (1u << ROCE_TOPOLOGY_STAR)
@@ -43,9 +44,9 @@ enum roce_routing {
 #define ROCE_TOPOLOGY_KEYS(X)                                                                      \
 	X(kind, "kind", WORD, "star", NULL, NULL, ROCE_TOPOLOGY_WORDS, 0,                          \
 	  "the shape of the network", NULL)                                                        \
-	X(routing, "routing", WORD, "shortest", NULL, NULL, "shortest|up-down|clockwise", 0, \
+	X(routing, "routing", WORD, "shortest", NULL, NULL, "shortest|up-down|clockwise|minimal", 0, \
 	  "shortest paths; up-down: never down and up again; " \
-	  "clockwise: one way round a ring", NULL)                                                 \
+	  "clockwise: one way round a ring; minimal: one global link at most, of a dragonfly", NULL)                                                 \
 	X(hosts, "hosts", COUNT, "16", "2", "65536", NULL, ON_STAR,                                \
 	  "hosts of a star, all at one switch", NULL)                                              \
 	X(left, "left", COUNT, "2", "1", "32768", NULL, ON_DUMBBELL,                               \

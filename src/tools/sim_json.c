@@ -50,16 +50,13 @@ static json_t *spread_json(const struct roce_spread *s)
 			 roce_spread_quantile(s, 0.999), "max", roce_spread_quantile(s, 1));
 }
 
-static json_t *latency_json(const struct roce_outcome *o, uint32_t tag)
+static json_t *latency_json(const struct roce_outcome *o, uint32_t i)
 {
-	const struct roce_fabric *f = o->built->fabric;
-
-	return json_pack("{s:I, s:f, s:f, s:f, s:f}", "count",
-			 (json_int_t)o->workloads[tag].messages, "p50",
-			 (double)roce_fabric_latency_quantile(f, tag, 0.5) / 1e6, "p99",
-			 (double)roce_fabric_latency_quantile(f, tag, 0.99) / 1e6, "p999",
-			 (double)roce_fabric_latency_quantile(f, tag, 0.999) / 1e6, "max",
-			 (double)roce_fabric_latency_quantile(f, tag, 1) / 1e6);
+	return json_pack("{s:I, s:f, s:f, s:f, s:f}", "count", (json_int_t)o->workloads[i].messages,
+			 "p50", roce_outcome_latency_us(o, i, 0.5), "p99",
+			 roce_outcome_latency_us(o, i, 0.99), "p999",
+			 roce_outcome_latency_us(o, i, 0.999), "max",
+			 roce_outcome_latency_us(o, i, 1));
 }
 
 static json_t *workload_json(const struct roce_outcome *o, uint32_t i)

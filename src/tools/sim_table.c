@@ -16,24 +16,21 @@ static void print_head(const struct roce_outcome *o, FILE *out)
 		o->built->plan->flows.count, (unsigned long long)g->seed);
 }
 
-static void print_latency(const struct roce_outcome *o, uint32_t tag, FILE *out)
+static void print_latency(const struct roce_outcome *o, uint32_t i, FILE *out)
 {
-	const struct roce_fabric *f = o->built->fabric;
-
-	if (o->workloads[tag].messages == 0)
-		return;
-	fprintf(out, "  %-18s %10llu messages, latency p50 %.2f us, p99 %.2f us, p99.9 %.2f us\n",
-		"", (unsigned long long)o->workloads[tag].messages,
-		(double)roce_fabric_latency_quantile(f, tag, 0.5) / 1e6,
-		(double)roce_fabric_latency_quantile(f, tag, 0.99) / 1e6,
-		(double)roce_fabric_latency_quantile(f, tag, 0.999) / 1e6);
+	if (o->workloads[i].messages)
+		fprintf(out,
+			"  %-18s %10llu messages, latency p50 %.2f us, p99 %.2f us, p99.9 %.2f us, "
+			"max %.2f us\n",
+			"", (unsigned long long)o->workloads[i].messages,
+			roce_outcome_latency_us(o, i, 0.5), roce_outcome_latency_us(o, i, 0.99),
+			roce_outcome_latency_us(o, i, 0.999), roce_outcome_latency_us(o, i, 1));
 }
 
 /* Requests are one flow a client: their latency says more than its completion. */
 static bool is_by_message(const struct roce_workload_outcome *w)
 {
-	return w->conf && (w->conf->kind == ROCE_WORKLOAD_REQUESTS ||
-			   w->conf->kind == ROCE_WORKLOAD_BACKGROUND);
+	return w->conf && w->conf->kind == ROCE_WORKLOAD_REQUESTS;
 }
 
 /* The plan has checked it. */

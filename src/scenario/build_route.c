@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Routes that are not the fabric's own: round a ring, by one global link of a dragonfly, and those
+ * that a scenario gives one by one, which come last and win.
+ */
+#include "scenario/build_conf.h"
+
+#include "scenario/build.h"
+
+/* Ports of `node` towards `peer`, also if links are parallel. */
+static uint32_t find_ports(const struct roce_built *built, uint32_t node, uint32_t peer,
+			   uint32_t *out, uint32_t max)
+{
+	const struct roce_graph *g = &built->plan->graph;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < roce_graph_degree(g, node) && count < max; i++) {
+		uint32_t edge;
+
+		if (roce_graph_neighbour(g, node, i, &edge) == peer)
+			out[count++] = built->edge_ports[g->edges[edge].b == node][edge];
+	}
+	return count;
+}
+
+#define PORTS_MAX 256
+
+static int add_static(struct roce_built *built, const struct roce_plan_route *route)
+{
+	uint32_t ports[PORTS_MAX];
+	uint32_t count = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < route->via.count; i++)
+		count += find_ports(built, route->at, route->via.at[i], ports + count,
+				    PORTS_MAX - count);
+	for (uint32_t i = 0; i < route->to.count && !r; i++)
+		r = roce_fabric_route_static(built->fabric, route->at, route->to.at[i], ports,
+					     count);
+	return r;
+}
+
+/* Round the ring in the order of its switches, whatever is shorter. */
+static int add_clockwise(struct roce_built *built)
+{
+	const struct roce_graph *g = &built->plan->graph;
+	uint32_t switches = g->node_count - g->host_count;
+	uint32_t port;
+	int r = 0;
+
+	for (uint32_t s = 0; s < switches; s++) {
+		uint32_t node = g->host_count + s;
+
+		find_ports(built, node, g->host_count + (s + 1) % switches, &port, 1);
+		for (uint32_t h = 0; h < g->host_count && !r; h++) {
+			if (roce_graph_neighbour(g, h, 0, NULL) != node)
+				r = roce_fabric_route_static(built->fabric, node, h, &port, 1);
+		}
+	}
+	return r;
+}
+
+/* Switches of a dragonfly are numbered group by group. */
+static uint32_t group_of(const struct roce_plan *plan, uint32_t node)
+{
+	return (node - plan->graph.host_count) / (uint32_t)plan->scenario->topology.routers;
+}
+
+/* Ports of `node` into `group` by links of their own; or to neighbours of its own group that have
+ * such links. */
+static uint32_t find_group_ports(const struct roce_built *built, uint32_t node, uint32_t group,
+				 bool is_direct, uint32_t *out)
+{
+	const struct roce_plan *plan = built->plan;
+	const struct roce_graph *g = &plan->graph;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < roce_graph_degree(g, node) && count < PORTS_MAX; i++) {
+		uint32_t edge;
+		uint32_t peer = roce_graph_neighbour(g, node, i, &edge);
+		uint32_t beyond[PORTS_MAX];
+		bool is_way;
+
+		if (g->nodes[peer].is_host)
+			continue;
+		if (is_direct)
+			is_way = group_of(plan, peer) == group;
+		else
+			is_way = g->edges[edge].class == ROCE_EDGE_LOCAL &&
+				 find_group_ports(built, peer, group, true, beyond);
+		if (is_way)
+			out[count++] = built->edge_ports[g->edges[edge].b == node][edge];
+	}
+	return count;
+}
+
+/* Inside its group, and at the host's own switch, shortest is minimal. */
+static int add_minimal(struct roce_built *built)
+{
+	const struct roce_graph *g = &built->plan->graph;
+	int r = 0;
+
+	for (uint32_t node = g->host_count; node < g->node_count; node++) {
+		uint32_t known = ROCE_GRAPH_NONE;
+		uint32_t ports[PORTS_MAX];
+		uint32_t count = 0;
+
+		for (uint32_t h = 0; h < g->host_count && !r; h++) {
+			uint32_t group = group_of(built->plan, roce_graph_neighbour(g, h, 0, NULL));
+
+			if (group == group_of(built->plan, node))
+				continue;
+			if (group != known) {
+				count = find_group_ports(built, node, group, true, ports);
+				if (!count)
+					count = find_group_ports(built, node, group, false, ports);
+				known = group;
+			}
+			r = roce_fabric_route_static(built->fabric, node, h, ports, count);
+		}
+	}
+	return r;
+}
+
+enum roce_fabric_routing roce_build_routing(const struct roce_plan *plan)
+{
+	return plan->scenario->topology.routing == ROCE_ROUTING_UP_DOWN
+		       ? ROCE_FABRIC_ROUTING_UP_DOWN
+		       : ROCE_FABRIC_ROUTING_SHORTEST;
+}
+
+int roce_build_routes(struct roce_built *built)
+{
+	const struct roce_plan *plan = built->plan;
+	int r = roce_fabric_route(built->fabric, roce_build_routing(plan));
+
+	if (!r && plan->scenario->topology.routing == ROCE_ROUTING_CLOCKWISE)
+		r = add_clockwise(built);
+	if (!r && plan->scenario->topology.routing == ROCE_ROUTING_MINIMAL)
+		r = add_minimal(built);
+	for (uint32_t i = 0; i < plan->route_count && !r; i++)
+		r = add_static(built, &plan->routes[i]);
+	return r;
+}
