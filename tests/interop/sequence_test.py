@@ -6,6 +6,7 @@ find in the traffic of Linux Soft-RoCE and in right packets that were lost or do
   sequence_test.py CAPTURES_FOLDER
 """
 import collections
+import copy
 import glob
 import os
 import sys
@@ -183,6 +184,20 @@ class Requester(Base):
         talk = Talk().send(0).send(1).ack(0, 1).send(0, after=2).send(1).ack(1, 2)
         self.wrong("requester", talk)
 
+    def test_goes_on_behind_a_read_without_answer(self):
+        """An ACK passes a READ, whose answer is lost: that is where to go back to."""
+        lost = Place(tx=frozenset(("drop",)))
+        talk = Talk().send(0, roce.SEND_FIRST).send(1, roce.SEND_LAST).read(2, 2).send(4).send(5)
+        talk.ack(4, 3)
+        self.wrong("requester", copy.deepcopy(talk).send(5), a=Place(timeout_s=0.05), b=lost)
+        talk.read(2, 2).send(4).send(5).answer(2, 2, 2).ack(5, 4)
+        self.assertEqual(self.right(talk, b=lost)["restarts_gap"], 1)
+
+    def test_a_nak_is_settled_by_an_ack(self):
+        lost = Place(rx=frozenset(("drop", "reorder")))
+        talk = Talk().send(0).send(1).nak(0, 0).ack(1, 2).send(2, after=2).ack(2, 3)
+        self.right(talk, b=lost)
+
     def test_goes_back_to_what_no_answer_asks_for(self):
         talk = Talk().send(0).send(1).send(2).send(1, after=2).send(2).ack(2, 3)
         self.wrong("requester", talk, b=Place(rx=frozenset(("drop",))))
@@ -258,6 +273,14 @@ class Requester(Base):
                    .ack(0, 1))
         self.wrong("length", Talk().send(0, roce.SEND_FIRST).send(1, roce.SEND_LAST, 0).ack(1, 1))
 
+        self.wrong("length", Talk().send(0, roce.SEND_FIRST).send(1, roce.SEND_LAST)
+                   .send(2, roce.SEND_ONLY, MTU + 4).ack(2, 2))
+
+    def test_other_request_within_a_read(self):
+        talk = Talk().read(0, 3).answer(0, 3, 1).send(1, after=0.1)
+        rules = {v.rule for v in talk.check(a=Place(rx=frozenset(("drop",)))).violations}
+        self.assertIn("same-request", rules)
+
     def test_doubled_and_moved_before_the_capture(self):
         doubled = Talk().send(0).send(1).send(1).send(2).ack(2, 3)
         self.right(doubled, a=Place(tx=frozenset(("dup",)), timeout_s=0.05))
@@ -301,6 +324,38 @@ class Responder(Base):
         self.right(Talk().send(0).send(1).ack(0, 1).ack(1, 2).send(0, after=1).ack(1, 2), a=a)
         self.wrong("duplicate-unanswered", Talk().send(0).ack(0, 1).send(0, after=2)
                    .send(0, after=2).ack(0, 1), a=a)
+
+    def test_a_repetition_allows_one_answer(self):
+        a = Place(rx=frozenset(("drop",)), timeout_s=0.05)
+        talk = Talk().send(0).send(1).ack(0, 1).ack(1, 2).send(0, after=1).ack(0, 2)
+        self.right(copy.deepcopy(talk), a=a)
+        self.wrong("response-order", talk.ack(0, 2), a=a)
+
+    def test_the_ack_of_a_repetition_stays_before_a_read(self):
+        a = Place(rx=frozenset(("drop",)), timeout_s=0.05)
+        talk = Talk().send(0).read(1, 2).send(3).ack(0, 1).answer(1, 2, 2).ack(3, 3)
+        talk.send(0, after=1).ack(0, 3).read(1, 2).answer(1, 2, 2).send(3).ack(3, 3)
+        self.right(talk, a=a)
+
+    def test_nak_of_what_was_acknowledged(self):
+        a = Place(tx=frozenset(("drop",)), timeout_s=0.05)
+        talk = Talk().send(0).send(1).ack(1, 2).send(3).nak(1, 2)
+        self.wrong("nak-psn", talk, a=a)
+
+    def test_nak_behind_an_rnr_nak_is_a_quirk(self):
+        talk = Talk()
+        for _ in range(2):
+            talk.send(0, after=0.02).send(1).rnr(0, 0, 1).nak(0, 0)
+        talk.send(0).send(1).rnr(0, 0, 1).send(0).send(1).ack(1, 2)
+        self.right(talk, a=Place(), b=Place(quirks=frozenset(("nak-behind-rnr",))))
+        self.wrong("nak-again", talk, a=Place())
+
+    def test_skipped_response_is_a_quirk(self):
+        talk = Talk().read(0, 4).response(0, roce.READ_FIRST, 1).response(2, roce.READ_MIDDLE)
+        talk.response(3, roce.READ_LAST, 1).read(1, 3, va=0x1000 + MTU).answer(1, 3, 1)
+        figures = self.right(talk, b=Place(quirks=frozenset(("skips-response",))))
+        self.assertEqual(figures["skipped"], 1)
+        self.wrong("read-response", talk)
 
     def test_one_nak_for_a_gap(self):
         a = Place(tx=frozenset(("drop",)), timeout_s=0.05)

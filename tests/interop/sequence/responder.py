@@ -9,7 +9,7 @@ with the opcode and length of its place; what is repeated is answered again and 
 """
 from harness import roce
 
-from .place import OVERTAKEN, Violation, unwrapped
+from .place import Violation, unwrapped
 
 
 class Responder:
@@ -22,7 +22,6 @@ class Responder:
         self.figures = figures
         self.top = script.first
         self.expected = script.first
-        self.early = set()  # captured ahead of `expected`
         self.gap = None  # (PSN, since when) that stands open
         self.naks = {}  # sequence NAKs by PSN
         self.ahead = script.first  # the newest PSN that was ahead of what was expected
@@ -60,12 +59,9 @@ class Responder:
         if self.here.rx:  # any packet may be the one that came ahead
             self.ahead = max(self.ahead, psn)
         if psn == self.expected:
-            self._accept(end)
+            self.expected = end
         elif psn > self.expected:
             self.ahead = max(self.ahead, psn)
-            if "reorder" in self.here.rx:
-                self.early.add(psn)
-                self.early = {e for e in self.early if e > self.expected}
             if self.gap is None or self.gap[0] != self.expected:
                 self.gap = (self.expected, p.time)
         else:
@@ -74,12 +70,6 @@ class Responder:
             if p.ack_req and self.waiting is None and p.op not in roce.ATOMICS and \
                     p.op != roce.READ_REQUEST:
                 self.waiting = (p, p.time)
-
-    def _accept(self, end):
-        self.expected = end
-        while self.expected in self.early:
-            self.early.discard(self.expected)
-            self.expected = self.script.end_at(self.expected)
 
     def _look_after_silence(self, p):
         """What should have been said long ago."""
@@ -148,10 +138,6 @@ class Responder:
             if repeat <= psn + 1:
                 del self.repeats[at]
                 return True
-        # the ACK that a repetition gets must not pass a READ: it may lie before the repetition
-        if self.repeats and self.unanswered:
-            self.repeats.pop(0)
-            return True
         return False
 
     def _check_not_overtaken(self, p, psn):
@@ -177,7 +163,7 @@ class Responder:
             self._complain(p, "nak-psn", "is asked for, but what comes before it did not arrive")
         elif self.ahead < psn:
             self._complain(p, "nak-psn", "nothing that was captured lies ahead of it")
-        elif not self.here.rx and psn < self.highest + 1 - OVERTAKEN:
+        elif psn <= self.highest and not {"reorder", "dup"} & self.here.tx:
             self._complain(p, "nak-psn", f"PSN {self.highest & 0xFFFFFF:#x} was acknowledged")
         self.naks[psn] = self.naks.get(psn, 0) + 1
         most = 2 if "dup" in self.here.tx else 1
@@ -231,7 +217,7 @@ class Responder:
             self.run = None
             return
         self._check_msn(p, read.psn if p.msn is not None else psn)
-        is_next = self.run == (read.psn, psn)
+        is_next = self.run == (read.psn, psn) or self._is_skip(psn, read)
         if not is_next:
             self._on_new_run(p, psn, read)
         self._check_shape(p, psn, read, is_next)
@@ -240,14 +226,16 @@ class Responder:
         if self.run is None:
             self.unanswered = [r for r in self.unanswered if r is not read]
 
+    def _is_skip(self, psn, read):
+        is_skip = "skips-response" in self.here.quirks and self.run and \
+            self.run[0] == read.psn and self.run[1] < psn <= self.run[1] + 2
+        self.figures["skipped"] += bool(is_skip)
+        return is_skip
+
     def _on_new_run(self, p, psn, read):
         """A READ's answer begins at its start, or where it was asked for again."""
         tx = self.here.tx
         is_lost_or_moved = bool(tx & {"drop", "reorder", "dup"})
-        if self.run and self.run[0] == read.psn and self.run[1] < psn <= self.run[1] + 2 and \
-                "skips-response" in self.here.quirks:
-            self.figures["skipped"] += 1
-            return
         if self.run and not self.repeats and not is_lost_or_moved:
             self._complain(p, "read-response", "breaks off the answer of another READ: "
                            f"PSN {self.run[1] & 0xFFFFFF:#x} was next")
