@@ -165,6 +165,16 @@ static void set_gid(uint32_t node, bool is_v6, struct roce_gid *out)
 	out->raw[15] = (uint8_t)number;
 }
 
+/* The preset, and what is given beside it. */
+static void set_dcqcn(const struct roce_host_conf *c, struct roce_fabric_host_config *out)
+{
+	out->cc = &roce_cc_dcqcn;
+	out->cc_params = out->cc->sets[c->dcqcn_preset].params;
+	for (uint32_t i = 0; i < ROCE_DCQCN_PARAM_COUNT; i++)
+		if (c->dcqcn[i] != ROCE_AUTO)
+			out->cc_params.v[i] = (uint32_t)c->dcqcn[i];
+}
+
 void roce_build_host(const struct roce_plan *plan, uint32_t node,
 		     struct roce_fabric_host_config *out)
 {
@@ -184,6 +194,8 @@ void roce_build_host(const struct roce_plan *plan, uint32_t node,
 	out->timing = c->timing ? "cx6" : "spec";
 	out->ack_interval_packets = (uint32_t)c->ack_interval;
 	out->is_pausing_forever = c->pause_storm;
+	if (c->cc == ROCE_HOST_CC_DCQCN)
+		set_dcqcn(c, out);
 }
 
 void roce_build_link(const struct roce_link_conf *c, struct roce_fabric_link_config *out)
@@ -300,5 +312,6 @@ void roce_build_fabric(const struct roce_plan *plan, struct roce_fabric_config *
 			.data_extra_bytes = 48,
 			.ack_bytes = 60,
 			.pause_bytes = 43,
+			.is_whole_ns = true,
 		};
 }
