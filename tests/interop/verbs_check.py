@@ -25,6 +25,7 @@ NETWORKS = ((1500, False), (9000, True), (1500, True), (9000, False))  # wire's 
 PATH_MTUS = {1500: 1024, 9000: 4096}
 # rc/short-receive   right; request: remote invalid request error
 LINE = re.compile(r"^(\S+/\S+)\s+(right|skipped)(?:: )?(.*)$", re.MULTILINE)
+TIMEOUT = 18  # 1.07 s, eight times: on a busy machine the guest may stand still for a second
 SESSIONS_MAX = 8  # on one network: more failures need no counting
 
 _results = {}  # of the sessions: (guest, server, network) -> {scenario: (verdict, text)}
@@ -54,7 +55,8 @@ def run(ctx, server, network, *args, timeout=300, env=None):
     for side, gid in zip(across.sides(ctx, server), across.gids(ctx, server, network[1])):
         own = [ours] if side is ctx.ours else [ctx.guest.verbs_check, "--quirks", "rxe"]
         argvs.append([*own, "-d", side.device, "-g", gid, "-p", port, "--stall", 60])
-    client = [*argvs[1], "-m", PATH_MTUS[network[0]], *args, across.sides(ctx, server)[0].ipv4]
+    client = [*argvs[1], "-m", PATH_MTUS[network[0]], "--timeout", TIMEOUT, *args,
+              across.sides(ctx, server)[0].ipv4]
     return across.run_pair(ctx, server, argvs[0], client, port, timeout=timeout, env=env)
 
 

@@ -9,7 +9,7 @@
 #include <endian.h>
 #include <string.h>
 
-enum { VERSION = 3, DEPTH_WANTED = 64, DEPTH_NEEDED = 32, RD_ATOMIC_WANTED = 16 };
+enum { VERSION = 4, DEPTH_WANTED = 64, DEPTH_NEEDED = 32, RD_ATOMIC_WANTED = 16 };
 
 /* In Soft-RoCE's library (rdma-core 44) lists of several elements given to ibv_wr_set_sge_list()
  * are sent wrong, and ibv_wc_read_qp_num() may give 0; its kernel (6.1) refuses ibv_rereg_mr(). */
@@ -26,6 +26,7 @@ enum word {
 	WORD_OP_MASK,
 	WORD_MTU,
 	WORD_FAULT_EVERY,
+	WORD_TIMEOUT,
 	WORD_EVENTS,
 	WORD_LINKS,
 	WORD_TRANSPORTS,
@@ -78,6 +79,7 @@ static const struct {
 	{WORD_OP_MASK, 1, (1u << VC_OP_COUNT) - 1},
 	{WORD_MTU, 0, IBV_MTU_4096},
 	{WORD_FAULT_EVERY, 0, VC_OPTION_FAULTS_MAX},
+	{WORD_TIMEOUT, 1, 31},
 	{WORD_EVENTS, 0, 1},
 	{WORD_LINKS, 0, (1u << VC_LINK_COUNT) - 1},
 	{WORD_TRANSPORTS, 1, (1u << VC_TRANSPORT_COUNT) - 1},
@@ -150,6 +152,7 @@ static void describe_wishes(const struct vc_options *options, uint32_t side, uin
 	words[WORD_OP_MASK] = options->op_mask;
 	words[WORD_MTU] = options->mtu;
 	words[WORD_FAULT_EVERY] = options->fault_every;
+	words[WORD_TIMEOUT] = options->timeout;
 	words[WORD_EVENTS] = options->events;
 	words[WORD_LINKS] = options->links;
 	words[WORD_TRANSPORTS] = options->transports;
@@ -170,6 +173,7 @@ static void take_wishes(struct vc_options *options, const uint64_t *client, cons
 	options->op_mask = (uint32_t)client[WORD_OP_MASK];
 	options->mtu = (uint32_t)client[WORD_MTU];
 	options->fault_every = (uint32_t)client[WORD_FAULT_EVERY];
+	options->timeout = (uint32_t)client[WORD_TIMEOUT];
 	options->links = (uint32_t)(client[WORD_LINKS] | server[WORD_LINKS]);
 	options->transports = (uint32_t)client[WORD_TRANSPORTS];
 	options->features = (uint32_t)client[WORD_FEATURES];
@@ -234,6 +238,7 @@ enum vc_verdict vc_agree(struct vc_options *options, const struct vc_device *dev
 		.cqe_max = (uint32_t)least[WORD_CQE_MAX],
 		.rd_atomic_max = (uint32_t)least[WORD_RD_ATOMIC_MAX],
 		.fault_every = options->fault_every,
+		.timeout = options->timeout,
 		.windows = least[WORD_WINDOWS],
 		.atomics = least[WORD_ATOMICS],
 		.events = options->events,

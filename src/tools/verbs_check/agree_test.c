@@ -22,6 +22,7 @@ static const struct vc_options usual = {
 	.qp_max = 4,
 	.op_mask = (1u << VC_OP_COUNT) - 1,
 	.fault_every = 8,
+	.timeout = 14,
 	.transports = 1u << VC_TRANSPORT_RC | 1u << VC_TRANSPORT_UD,
 	.features = (1u << VC_FEATURE_COUNT) - 1,
 };
@@ -74,9 +75,11 @@ static void agree__client_decides(void **state)
 	(void)state;
 	client.qp_max = VC_QP_MAX;
 	client.ops = 7;
+	client.timeout = 18;
 	assert_int_equal(serve(client, &limits), VC_RIGHT);
 	assert_int_equal(limits.qp_max, VC_QP_MAX);
 	assert_int_equal(limits.ops, 7);
+	assert_int_equal(limits.timeout, 18);
 	assert_int_equal(limits.mtu_max, IBV_MTU_1024);
 	assert_int_equal(limits.transports, 1u << VC_TRANSPORT_RC);
 	assert_int_equal(limits.features, 1u << VC_FEATURE_WR | 1u << VC_FEATURE_ASYNC);

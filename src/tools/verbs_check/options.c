@@ -26,6 +26,7 @@ enum {
 	OPTION_PEER_QUIRKS,
 	OPTION_FAULTS,
 	OPTION_STALL,
+	OPTION_TIMEOUT,
 	OPTION_LOSSY,
 	OPTION_TRANSPORT,
 	OPTION_FEATURES,
@@ -60,6 +61,8 @@ static const struct argp_option rows[] = {
 	{"scenarios", OPTION_SCENARIOS, NULL, 0, "list them", 1},
 	{"events", 'e', NULL, 0, "sleep on completion channels", 1},
 	{"stall", OPTION_STALL, "SECONDS", 0, "give up after so long without progress (20)", 1},
+	{"timeout", OPTION_TIMEOUT, "CODE", 0,
+	 "local ACK timeout, 4.096 us times two to this power (14)", 1},
 	{"quirks", OPTION_QUIRKS, "rxe", 0, "accept known deviations of the own device", 2},
 	{"peer-quirks", OPTION_PEER_QUIRKS, "rxe", 0, "the same for the other side's device", 2},
 	{"loopback", OPTION_LOOPBACK, NULL, 0, "both sides in this process", 2},
@@ -174,6 +177,9 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case OPTION_STALL:
 		options->stall_s = (unsigned int)parse_number(state, "--stall", arg, 1, 86400);
 		break;
+	case OPTION_TIMEOUT:
+		options->timeout = (uint32_t)parse_number(state, "--timeout", arg, 1, 31);
+		break;
 	case OPTION_QUIRKS:
 		options->own_quirks = parse_quirks(state, "--quirks", arg);
 		break;
@@ -242,6 +248,7 @@ static const struct vc_options defaults = {
 	.qp_max = 4,
 	.op_mask = (1u << VC_OP_COUNT) - 1,
 	.fault_every = 8,
+	.timeout = 14,
 	.transports = (1u << VC_TRANSPORT_COUNT) - 1,
 	.features = (1u << VC_FEATURE_COUNT) - 1,
 	.stall_s = 20,
@@ -292,6 +299,8 @@ void vc_options_replay(const struct vc_options *options, bool client, uint64_t s
 		append(text, size, " --qps %u", options->qp_max);
 	if (options->fault_every != defaults.fault_every)
 		append(text, size, " --faults %u", options->fault_every);
+	if (options->timeout != defaults.timeout)
+		append(text, size, " --timeout %u", options->timeout);
 	if (options->mtu)
 		append(text, size, " --mtu %u", vc_mtu_bytes((enum ibv_mtu)options->mtu));
 	if (options->op_mask != defaults.op_mask)

@@ -30,6 +30,7 @@ struct vc_options {
 	uint32_t qp_max;
 	uint32_t op_mask;
 	uint32_t fault_every;
+	uint32_t timeout; /* code of the local ACK timeout */
 	uint32_t own_quirks;
 	uint32_t peer_quirks;
 	unsigned int stall_s;

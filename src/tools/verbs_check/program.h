@@ -69,6 +69,7 @@ struct vc_limits {
 	uint32_t cqe_max;
 	uint32_t rd_atomic_max;
 	uint32_t fault_every; /* each n-th seed is an error seed; 0 for none */
+	uint32_t timeout;     /* code of the local ACK timeout */
 	uint32_t transports;  /* bit per enum vc_transport */
 	uint32_t features;    /* bit per enum vc_feature */
 	uint32_t links;	      /* bit per enum vc_link */

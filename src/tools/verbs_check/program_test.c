@@ -31,6 +31,7 @@ static const struct vc_limits limits = {
 	.cqe_max = 4096,
 	.rd_atomic_max = 16,
 	.fault_every = 8,
+	.timeout = 14,
 	.transports = (1u << VC_TRANSPORT_COUNT) - 1,
 	.features = (1u << VC_FEATURE_COUNT) - 1,
 	.srq_sge_max = 16,

@@ -45,7 +45,7 @@ static void draw_end(struct vc_program *program, uint32_t s, uint32_t qp)
 	lane->psn = draw_psn(draw);
 	lane->rd_atomic = (uint32_t)vc_draw_range(draw, 1, limits->rd_atomic_max);
 	lane->min_rnr_timer = (uint32_t)vc_draw_range(draw, 1, 8);
-	lane->timeout = 14;
+	lane->timeout = program->limits->timeout;
 	lane->retry_cnt = 7;
 	lane->rnr_retry = 7;
 	lane->access = REMOTE_ALL | (limits->atomics ? IBV_ACCESS_REMOTE_ATOMIC : 0);

@@ -16,7 +16,6 @@
 enum {
 	LISTS_MAX = 16,
 	INLINE_MAX = 256,
-	TIMEOUT = 16,	/* 268 ms: an emulated peer is slow */
 	RNR_TIMER = 12, /* 0.64 ms */
 	GAP_MAX = 7,
 };
@@ -46,7 +45,7 @@ static void begin_lane(struct vc_program *program, uint32_t s, uint32_t q)
 		.rd_atomic = limits->rd_atomic_max,
 		.dest_rd_atomic = limits->rd_atomic_max,
 		.min_rnr_timer = RNR_TIMER,
-		.timeout = TIMEOUT,
+		.timeout = limits->timeout,
 		.retry_cnt = 7,
 		.rnr_retry = 7,
 		.access = ACCESS_ALL | (limits->atomics ? IBV_ACCESS_REMOTE_ATOMIC : 0),
