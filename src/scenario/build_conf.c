@@ -5,6 +5,7 @@
  */
 #include "scenario/build_conf.h"
 
+#include "base/assert.h"
 #include "scenario/build.h"
 
 #include <string.h>
@@ -165,14 +166,27 @@ static void set_gid(uint32_t node, bool is_v6, struct roce_gid *out)
 	out->raw[15] = (uint8_t)number;
 }
 
-/* The preset, and what is given beside it. */
-static void set_dcqcn(const struct roce_host_conf *c, struct roce_fabric_host_config *out)
+/* The preset, and over it what the scenario says. */
+static void set_cc(const struct roce_host_conf *c, struct roce_fabric_host_config *out)
 {
-	out->cc = &roce_cc_dcqcn;
-	out->cc_params = out->cc->sets[c->dcqcn_preset].params;
-	for (uint32_t i = 0; i < ROCE_DCQCN_PARAM_COUNT; i++)
+	const struct roce_cc_ops *ops = &roce_cc_dcqcn;
+	const struct roce_cc_set *set;
+	char name[32];
+
+	out->cc = NULL;
+	if (c->cc == ROCE_HOST_CC_NONE)
+		return;
+	roce_words_at(ROCE_DCQCN_PRESET_WORDS, c->dcqcn_preset, name, sizeof(name));
+	set = roce_cc_find_set(ops, name, strlen(name));
+	ROCE_ASSERT(set != NULL);
+	out->cc = ops;
+	out->cc_params = set->params;
+	for (uint32_t i = 0; i < ROCE_DCQCN_PARAM_COUNT; i++) {
 		if (c->dcqcn[i] != ROCE_AUTO)
 			out->cc_params.v[i] = (uint32_t)c->dcqcn[i];
+	}
+	out->is_reaction_off = !c->reaction;
+	out->is_notification_off = !c->notification;
 }
 
 void roce_build_host(const struct roce_plan *plan, uint32_t node,
@@ -189,13 +203,13 @@ void roce_build_host(const struct roce_plan *plan, uint32_t node,
 	out->ack_prio = (int8_t)c->ack_prio;
 	if (c->ack_prio >= 0)
 		out->ack_dscp = (uint8_t)(c->ack_prio * 8);
+	set_cc(c, out);
+	out->segment_bytes = (uint32_t)c->segment;
 	out->drain_bps = c->drain_rate;
 	out->rx_buffer_bytes = bytes_of(c->rx_buffer);
 	out->timing = c->timing ? "cx6" : "spec";
 	out->ack_interval_packets = (uint32_t)c->ack_interval;
 	out->is_pausing_forever = c->pause_storm;
-	if (c->cc == ROCE_HOST_CC_DCQCN)
-		set_dcqcn(c, out);
 }
 
 void roce_build_link(const struct roce_link_conf *c, struct roce_fabric_link_config *out)

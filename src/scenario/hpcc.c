@@ -64,6 +64,7 @@ static void set_host(struct roce_host_conf *host, const struct roce_hpcc_config 
 	set_classes(&host->pfc, &host->prio_tc, &host->tsa, &host->tcbw, flows);
 	for (host->path_mtu = 0; UINT64_C(256) << host->path_mtu < config->payload_bytes;)
 		host->path_mtu++;
+	host->segment = config->payload_bytes;
 	host->tx_delay = 0;
 	host->rx_delay = 0;
 	host->retry_timeout = 0;
@@ -72,7 +73,7 @@ static void set_host(struct roce_host_conf *host, const struct roce_hpcc_config 
 	host->pause_endless = true;
 	host->pause_response = 0;
 	host->cc = config->has_qcn && config->cc_mode ? ROCE_HOST_CC_DCQCN : ROCE_HOST_CC_NONE;
-	host->dcqcn_preset = (uint32_t)roce_words_find("connectx|paper|hpcc-ns3", "hpcc-ns3");
+	host->dcqcn_preset = (uint32_t)roce_words_find(ROCE_DCQCN_PRESET_WORDS, "hpcc-ns3");
 	memcpy(host->dcqcn, config->dcqcn, sizeof(host->dcqcn));
 }
 
@@ -222,7 +223,7 @@ static bool plan_texts(struct roce_plan *plan, struct roce_scenario *s,
 	if (!roce_hpcc_read_topology(texts[0], &plan->graph, links, &s->link, problems))
 		return false;
 	problems->file = files->flows;
-	if (!roce_hpcc_read_flows(texts[1], &plan->graph, &config, &plan->flows, problems))
+	if (!roce_hpcc_read_flows(texts[1], &plan->graph, &plan->flows, problems))
 		return false;
 	problems->file = files->config;
 	s->general.profile = ROCE_PROFILE_HPCC_NS3;

@@ -56,8 +56,7 @@ bool roce_hpcc_read_config(const char *text, struct roce_hpcc_config *out,
 bool roce_hpcc_read_topology(const char *text, struct roce_graph *g,
 			     struct roce_link_conf **out_links, const struct roce_link_conf *base,
 			     struct roce_problems *problems);
-bool roce_hpcc_read_flows(const char *text, const struct roce_graph *g,
-			  const struct roce_hpcc_config *config, struct roce_flows *out,
+bool roce_hpcc_read_flows(const char *text, const struct roce_graph *g, struct roce_flows *out,
 			  struct roce_problems *problems);
 
 #endif

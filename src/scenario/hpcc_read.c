@@ -221,8 +221,7 @@ static bool read_flow(struct roce_hpcc_cursor *c, const struct roce_graph *g,
 	return true;
 }
 
-bool roce_hpcc_read_flows(const char *text, const struct roce_graph *g,
-			  const struct roce_hpcc_config *config, struct roce_flows *out,
+bool roce_hpcc_read_flows(const char *text, const struct roce_graph *g, struct roce_flows *out,
 			  struct roce_problems *problems)
 {
 	struct roce_hpcc_cursor c = {.at = text, .line = 1, .problems = problems};
@@ -240,9 +239,7 @@ bool roce_hpcc_read_flows(const char *text, const struct roce_graph *g,
 		roce_problem_add(problems, 0, "out of memory");
 	for (uint64_t i = 0; pairs && i < count && problems->count == before; i++) {
 		struct roce_flow flow = {
-			.message_bytes = (uint32_t)config->payload_bytes,
 			.queue_pairs = 1,
-			.depth = UINT16_MAX,
 		};
 		bool is_empty;
 

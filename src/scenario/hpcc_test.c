@@ -150,17 +150,27 @@ static void hpcc_plan__each_mistake(void **state)
 	}
 }
 
-/* Sixteen flows of 1000 packets over two links, and their acknowledgements. */
-static void hpcc_plan__packet_hops_of_an_incast(void **state)
+/* Mean and longest FCT in us within 2% of what that simulator gives. */
+static void expect_fct(const struct roce_outcome *o, double mean, double longest)
 {
-	static const char *const names[] = {"topo_star17.txt", "flow_incast16_1MB.txt",
-					    "inc16_paper_b32.cfg"};
+	double got_mean = roce_spread_mean(&o->workloads[0].fct_us);
+	double got_longest = roce_spread_quantile(&o->workloads[0].fct_us, 1);
+
+	if (got_mean < mean * 0.98 || got_mean > mean * 1.02 || got_longest < longest * 0.98 ||
+	    got_longest > longest * 1.02)
+		fail_msg("mean %f, longest %f, expected %f and %f", got_mean, got_longest, mean,
+			 longest);
+}
+
+/* Sixteen flows of 1000 packets over two links, and their acknowledgements. */
+static void run_incast(const char *config_name, double mean, double longest)
+{
+	const char *const names[] = {"topo_star17.txt", "flow_incast16_1MB.txt", config_name};
 	const char *root = getenv("UROCE_SOURCE_DIR");
 	char files[3][256];
-	struct roce_fabric_totals totals;
+	struct roce_outcome outcome;
 	struct roce_built built;
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		snprintf(files[i], sizeof(files[i]), "%s/tests/scenario/hpcc/%s", root ? root : ".",
 			 names[i]);
@@ -171,12 +181,21 @@ static void hpcc_plan__packet_hops_of_an_incast(void **state)
 	    !roce_build(&built, &plan, NULL, NULL, &problems))
 		fail_msg("%s", problems.text[0]);
 	assert_int_equal(roce_fabric_run(built.fabric, ROCE_FABRIC_NEVER), ROCE_FABRIC_END_DONE);
-	roce_fabric_totals(built.fabric, &totals);
-	assert_int_equal(totals.packet_hops, 64000);
-	assert_int_equal(totals.pause_frames, 0);
-	assert_int_equal(totals.flows_done, 16);
+	assert_int_equal(roce_outcome_init(&outcome, &built, ROCE_FABRIC_END_DONE), 0);
+	assert_int_equal(outcome.totals.packet_hops, 64000);
+	assert_int_equal(outcome.totals.pause_frames, 0);
+	assert_int_equal(outcome.totals.flows_done, 16);
+	expect_fct(&outcome, mean, longest);
+	roce_outcome_fini(&outcome);
 	roce_build_fini(&built);
 	drop();
+}
+
+static void hpcc_plan__incasts_as_there(void **state)
+{
+	(void)state;
+	run_incast("inc16_paper_b32.cfg", 1326.5, 1332.1);
+	run_incast("inc16_tuned_b32.cfg", 1557.3, 1691.9);
 }
 
 static int begin(void **state)
@@ -202,7 +221,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hpcc_plan__what_the_files_say),
 		cmocka_unit_test(hpcc_plan__each_mistake),
-		cmocka_unit_test(hpcc_plan__packet_hops_of_an_incast),
+		cmocka_unit_test(hpcc_plan__incasts_as_there),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

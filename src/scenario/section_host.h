@@ -12,6 +12,8 @@
 #include "scenario/section_qos.h"
 
 enum roce_host_address { ROCE_HOST_IPV4, ROCE_HOST_IPV6 };
+#define ROCE_DCQCN_PRESET_WORDS "connectx|paper|hpcc-ns3"
+
 enum roce_host_cc { ROCE_HOST_CC_NONE, ROCE_HOST_CC_DCQCN };
 
 /* clang-format off */
@@ -22,6 +24,8 @@ enum roce_host_cc { ROCE_HOST_CC_NONE, ROCE_HOST_CC_DCQCN };
 	  "its GID: an IPv4 address (10.x.y.z) or an IPv6 one (fd00::)", NULL)                     \
 	X(path_mtu, "path_mtu", WORD, "4096", NULL, NULL, "256|512|1024|2048|4096", 0,             \
 	  "bytes of payload in a packet of its queue pairs", "the largest; networks of RoCE have jumbo frames") \
+	X(segment, "segment", BYTES, "0", NULL, "4096", NULL, 0,                                   \
+	  "packets carry so many bytes, if less than the path MTU; 0: the path MTU", NULL)         \
 	X(mtu, "mtu", BYTES, "9000", "256", "9978", NULL, 0,                                       \
 	  "longest IP packet of its port", "jumbo frames, as RoCE networks have them")             \
 	X(tx_delay, "tx_delay", TIME, "400ns", NULL, "1ms", NULL, 0,                               \
@@ -45,7 +49,11 @@ enum roce_host_cc { ROCE_HOST_CC_NONE, ROCE_HOST_CC_DCQCN };
 #define ROCE_HOST_CC_KEYS(X)                                                                       \
 	X(cc, "cc", WORD, "dcqcn", NULL, NULL, "none|dcqcn", 0,                                    \
 	  "congestion control of its queue pairs", "ConnectX: DCQCN on for every priority")        \
-	X(dcqcn_preset, "dcqcn.preset", WORD, "connectx", NULL, NULL, "connectx|paper|hpcc-ns3", 0, \
+	X(reaction, "dcqcn.reaction", BOOL, "true", NULL, NULL, NULL, 0,                           \
+	  "heed CNPs; sysfs: ecn/roce_rp/enable", "ConnectX: on for every priority")               \
+	X(notification, "dcqcn.notification", BOOL, "true", NULL, NULL, NULL, 0,                   \
+	  "send CNPs; sysfs: ecn/roce_np/enable", "ConnectX: on for every priority")               \
+	X(dcqcn_preset, "dcqcn.preset", WORD, "connectx", NULL, NULL, ROCE_DCQCN_PRESET_WORDS, 0, \
 	  "values of the keys below that are not given: the firmware's, the paper's, or HPCC ns-3's", NULL)
 /* clang-format on */
 #define ROCE_HOST_KEYS(X) ROCE_HOST_OWN_KEYS(X) ROCE_QOS_KEYS(X) ROCE_HOST_CC_KEYS(X)

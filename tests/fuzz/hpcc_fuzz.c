@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		texts[i] = next_part(&data, &size);
 	is_good = roce_hpcc_read_config(texts[0], &config, &problems) &&
 		  roce_hpcc_read_topology(texts[1], &graph, &links, &base, &problems) &&
-		  roce_hpcc_read_flows(texts[2], &graph, &config, &flows, &problems);
+		  roce_hpcc_read_flows(texts[2], &graph, &flows, &problems);
 	fuzz_require(is_good == (problems.count == 0), "what was read, or a reason");
 	free(links);
 	roce_flows_fini(&flows);
