@@ -39,7 +39,7 @@ def run_pair(ctx, server, server_argv, client_argv, port, timeout=120, protocol=
             on_server(s)
         c = spawn(there, client_argv)
         c.wait(timeout, ctx.on_wait)
-        s.wait(60)
+        s.wait(60 if c.status == 0 else 5)
     except process.Timeout as e:
         s.kill()
         if c:
