@@ -352,6 +352,68 @@ static void build__links_that_go_down(void **state)
 	drop();
 }
 
+/* Loaded as a user's mistake would be; the words that would have been right are named. */
+static void build__case_076_control_changes_results(void **state)
+{
+	static const char form[] = "topology: {hosts: 33}\nhost: {cc: %s}\n"
+				   "workload: [{kind: incast, to: h32, bytes: 2MB}]\n";
+	double mean[2];
+	char text[256];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		snprintf(text, sizeof(text), form, i ? "dcqcn" : "none");
+		run(text);
+		mean[i] = roce_spread_mean(&outcome.workloads[0].fct_us);
+		assert_int_equal(outcome.totals.cnps > 0, i);
+		drop();
+	}
+	assert_true(mean[0] > mean[1] * 1.01 || mean[1] > mean[0] * 1.01);
+	snprintf(text, sizeof(text), form, "swift");
+	assert_false(make(text));
+	assert_string_equal(problems.text[0], "b.yaml:2: cc: found \"swift\", expected none|dcqcn");
+	drop();
+}
+
+static void build__case_072_many_ports_and_hosts(void **state)
+{
+	static const uint32_t hosts[] = {1024, 5000};
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(text, sizeof(text),
+			 "topology: {hosts: %u}\nswitch: {buffer: {size: 1GB}}\n"
+			 "workload: [{from: h0, to: h%u, bytes: 10kB}]\n",
+			 hosts[i], hosts[i] - 1);
+		run(text);
+		assert_int_equal(outcome.workloads[0].done, 1);
+		drop();
+	}
+}
+
+static void build__case_078_long_delays(void **state)
+{
+	(void)state;
+	run("topology: {hosts: 32}\nlink: {delay: 10ms}\n"
+	    "switch: {buffer: {size: 1GB, pg_lossless: {xoff: 10MB}}}\n"
+	    "workload: [{kind: permutation, bytes: 100kB}]\n");
+	assert_int_equal(outcome.end, ROCE_FABRIC_END_DONE);
+	assert_int_equal(outcome.workloads[0].done, 32);
+	assert_true(roce_spread_quantile(&outcome.workloads[0].fct_us, 0) > 40000);
+	drop();
+}
+
+static void build__case_079_all_reduce_of_64(void **state)
+{
+	(void)state;
+	run("topology: {kind: leaf-spine, leaves: 8}\n"
+	    "workload: [{kind: all-reduce, bytes: 1MiB}]\n");
+	assert_int_equal(outcome.end, ROCE_FABRIC_END_DONE);
+	assert_int_equal(outcome.workloads[0].done, 64 * 126);
+	drop();
+}
+
 static void build__the_seed_decides(void **state)
 {
 	static const char form[] = "seed: %d\ntopology: {kind: fat-tree}\n"
@@ -386,6 +448,10 @@ int main(void)
 		cmocka_unit_test(build__static_routes),
 		cmocka_unit_test(build__minimal_routes_of_a_dragonfly),
 		cmocka_unit_test(build__links_that_go_down),
+		cmocka_unit_test(build__case_072_many_ports_and_hosts),
+		cmocka_unit_test(build__case_076_control_changes_results),
+		cmocka_unit_test(build__case_078_long_delays),
+		cmocka_unit_test(build__case_079_all_reduce_of_64),
 		cmocka_unit_test(build__the_seed_decides),
 	};
 

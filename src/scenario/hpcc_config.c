@@ -170,9 +170,11 @@ static bool read_value(struct roce_hpcc_cursor *c, const struct entry *e,
 		if (!roce_hpcc_word(c, e->key))
 			return false;
 		if (strcmp(c->word, e->only) != 0)
-			roce_problem_add(c->problems, c->line,
-					 "%s %.20s is not simulated, expected %s", e->key, c->word,
-					 e->only);
+			roce_problem_add(
+				c->problems, c->line, "%s %.20s%s is not simulated, expected %s",
+				e->key, c->word,
+				strcmp(e->key, "L2_BACK_TO_ZERO") == 0 ? " (go-back-0)" : "",
+				e->only);
 		return true;
 	case NUMBER:
 	case PARAM:

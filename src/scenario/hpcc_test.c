@@ -128,7 +128,7 @@ static void hpcc_plan__each_mistake(void **state)
 		{topology, flows, "CC_MODE 3\n", "/c: CC_MODE 3 is not simulated"},
 		{topology, flows, "\nHAS_WIN 1\n", "/c:2: HAS_WIN 1 is not simulated, expected 0"},
 		{topology, flows, "L2_BACK_TO_ZERO 1\n",
-		 "/c:1: L2_BACK_TO_ZERO 1 is not simulated"},
+		 "/c:1: L2_BACK_TO_ZERO 1 (go-back-0) is not simulated"},
 		{topology, flows, "RATE_AI 20\n", "/c:1: RATE_AI: found \"20\", expected a rate"},
 		{topology, flows, "RP_TIMER 0\n", "/c: rpg_time_reset is 0 us, expected 1 to"},
 		{topology, flows, "KMAX_MAP 1 100000000000 many\n",
@@ -198,6 +198,20 @@ static void hpcc_plan__incasts_as_there(void **state)
 	run_incast("inc16_tuned_b32.cfg", 1557.3, 1691.9);
 }
 
+/* Its manual has the two values the wrong way round. */
+static void hpcc_plan__case_081_go_back_0_is_named(void **state)
+{
+	(void)state;
+	assert_false(make(topology, flows, "L2_BACK_TO_ZERO 1\n"));
+	assert_non_null(strstr(problems.text[0],
+			       "L2_BACK_TO_ZERO 1 (go-back-0) is not simulated, expected 0"));
+	drop();
+	assert_false(make(topology, flows, "L2_BACK_TO_ZERO 0\n"));
+	assert_null(
+		strstr(problems.text[0], "L2_BACK_TO_ZERO")); /* but the thresholds are missing */
+	drop();
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -222,6 +236,7 @@ int main(void)
 		cmocka_unit_test(hpcc_plan__what_the_files_say),
 		cmocka_unit_test(hpcc_plan__each_mistake),
 		cmocka_unit_test(hpcc_plan__incasts_as_there),
+		cmocka_unit_test(hpcc_plan__case_081_go_back_0_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -401,6 +401,19 @@ static bool resolve_all(struct roce_plan *plan, struct roce_problems *problems)
 	return true;
 }
 
+/* Results are told by name. */
+static void check_names(const struct roce_scenario *s, struct roce_problems *problems)
+{
+	for (uint32_t i = 0; i < s->workload_count; i++) {
+		for (uint32_t k = 0; k < i && *s->workloads[i].name; k++) {
+			if (strcmp(s->workloads[i].name, s->workloads[k].name) == 0)
+				roce_problem_add(problems, s->workloads[i].where.name,
+						 "two workloads have the name %.40s",
+						 s->workloads[i].name);
+		}
+	}
+}
+
 static void build_workloads(struct roce_plan *plan, const char *folder,
 			    struct roce_problems *problems)
 {
@@ -417,6 +430,7 @@ static void build_workloads(struct roce_plan *plan, const char *folder,
 		if (plan->graph.nodes[h].is_host)
 			rates[h] = roce_plan_host_link(plan, h)->rate;
 	}
+	check_names(s, problems);
 	for (uint32_t i = 0; rates && i < s->workload_count; i++)
 		roce_workload_build(&s->workloads[i], i, &in, &plan->flows, problems);
 	if (s->workload_count == 0)

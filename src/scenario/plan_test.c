@@ -175,6 +175,10 @@ static void plan_init__each_mistake(void **state)
 	assert_false(make("seed: 1\n"));
 	assert_non_null(strstr(problems.text[0], "no `workload`"));
 	drop();
+	assert_false(
+		make("workload: [{name: a, from: h0, to: h1}, {name: a, from: h1, to: h0}]\n"));
+	assert_non_null(strstr(problems.text[0], "p.yaml:1: two workloads have the name a"));
+	drop();
 	/* Several parts of a file at once. */
 	assert_false(
 		make("switch: {ecn: {kmin: 2MB}}\nacl: [{dst: h99}]\nworkload: [{from: h99}]\n"));

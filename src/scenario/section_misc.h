@@ -43,7 +43,7 @@ enum roce_acl_family { ROCE_ACL_ANY, ROCE_ACL_IPV4, ROCE_ACL_IPV6 };
 
 #define ROCE_OUTPUT_KEYS(X)                                                                        \
 	X(interval, "interval", TIME, "0", NULL, "1000s", NULL, 0,                                 \
-	  "time between samples of rates and queues; 0: none", NULL)                               \
+	  "time between samples of rates and queues for --html, at first; 0: chosen by the run", NULL) \
 	X(percentiles, "percentiles", LIST, "50,90,99,99.9", NULL, NULL, NULL, 0,                  \
 	  "percentiles of flow completion times that are printed", NULL)
 /* clang-format on */

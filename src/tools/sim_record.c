@@ -114,7 +114,10 @@ static int check_options(const struct roce_sim_record_options *o)
 int roce_sim_record_init(struct roce_sim_record *sr, const struct roce_sim_record_options *options,
 			 const struct roce_plan *plan)
 {
-	struct roce_record_config cfg = {.has_series = options->html != NULL};
+	struct roce_record_config cfg = {
+		.has_series = options->html != NULL,
+		.sample_ps = plan->scenario->output.interval,
+	};
 	int rc = check_options(options);
 
 	*sr = (struct roce_sim_record){.options = options};
