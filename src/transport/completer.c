@@ -319,12 +319,23 @@ static enum roce_verdict on_atomic_ack(struct roce_qp *qp, const struct roce_rx_
 	return finish_single(qp, pkt->hdr.psn, now);
 }
 
+/* Go-back-0: a sequence NAK takes back what was acknowledged of the oldest message. */
+static bool takes_back(struct roce_qp *qp, const struct roce_headers *hdr)
+{
+	const struct roce_send_wqe *wqe = oldest_wqe(qp);
+
+	return qp->t->cfg.recovery == ROCE_RECOVERY_GO_BACK_0 && wqe &&
+	       hdr->syndrome == roce_aeth_nak(ROCE_NAK_PSN_SEQUENCE) &&
+	       roce_psn_is_equal(hdr->psn, wqe->first_psn);
+}
+
 enum roce_verdict roce_completer_rx(struct roce_qp *qp, const struct roce_rx_pkt *pkt,
 				    const struct roce_opcode_info *info, roce_ns_t now)
 {
 	if (roce_psn_diff(pkt->hdr.psn, qp->req.max_psn) >= 0)
 		return ROCE_MARKED(completer_ghost, ROCE_RX_RESPONSE_GHOST);
-	if (roce_psn_diff(pkt->hdr.psn, qp->req.una) < 0)
+	if (roce_psn_diff(pkt->hdr.psn, qp->req.una) < 0 &&
+	    (info->operation != ROCE_OPERATION_ACK || !takes_back(qp, &pkt->hdr)))
 		return ROCE_MARKED(completer_stale, ROCE_RX_RESPONSE_STALE);
 	switch (info->operation) {
 	case ROCE_OPERATION_ACK:

@@ -136,9 +136,10 @@ struct roce_requester {
 
 struct roce_responder {
 	roce_psn_t expected_psn;
-	uint32_t msn;	  /* 24 bits */
-	uint8_t open;	  /* enum roce_resp_open */
-	bool is_nak_sent; /* sequence NAK given, silent until an in-order packet */
+	roce_psn_t open_psn; /* first of the open message */
+	uint32_t msn;	     /* 24 bits */
+	uint8_t open;	     /* enum roce_resp_open */
+	bool is_nak_sent;    /* sequence NAK given, silent until an in-order packet */
 	bool is_ack_pending;
 	bool is_nak_pending;
 	bool is_dup_ack_pending;

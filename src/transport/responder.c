@@ -150,6 +150,7 @@ static enum roce_verdict execute_send(struct roce_request *rq)
 
 	if (roce_request_is_start(rq)) {
 		resp->open = ROCE_RESP_OPEN_SEND;
+		resp->open_psn = rq->pkt->hdr.psn;
 		resp->received = 0;
 	}
 	verdict = place_send(rq);
@@ -173,6 +174,7 @@ static enum roce_verdict execute_write(struct roce_request *rq)
 	uint32_t len = rq->pkt->payload_len;
 
 	if (roce_request_is_start(rq)) {
+		resp->open_psn = rq->pkt->hdr.psn;
 		resp->write_va = rq->pkt->hdr.va;
 		resp->write_rkey = rq->pkt->hdr.rkey;
 		resp->write_left = resp->write_total = rq->pkt->hdr.dma_len;
@@ -329,10 +331,24 @@ static enum roce_verdict on_new(struct roce_request *rq)
 
 /* ---- entry ---- */
 
+/* Go-back-0: what came of the open message is forgotten, it is expected from its start. The receive
+ * WQE in hand stays there. */
+static void rewind_message(struct roce_qp *qp)
+{
+	struct roce_responder *resp = &qp->resp;
+
+	if (qp->t->cfg.recovery != ROCE_RECOVERY_GO_BACK_0 || resp->open == ROCE_RESP_OPEN_NONE)
+		return;
+	ROCE_MARK(responder_rewind);
+	resp->expected_psn = resp->open_psn;
+	resp->open = ROCE_RESP_OPEN_NONE;
+}
+
 static enum roce_verdict on_out_of_sequence(struct roce_qp *qp, roce_psn_t psn)
 {
 	struct roce_responder *resp = &qp->resp;
 
+	rewind_message(qp);
 	if (!resp->is_nak_sent) {
 		resp->is_nak_sent = true;
 		resp->ahead_psn = psn;
@@ -349,8 +365,12 @@ enum roce_verdict roce_responder_rx(struct roce_qp *qp, const struct roce_rx_pkt
 				    const struct roce_opcode_info *info, roce_ns_t now)
 {
 	struct roce_request rq = {.qp = qp, .pkt = pkt, .info = info, .now = now};
-	int32_t ahead = roce_psn_diff(pkt->hdr.psn, qp->resp.expected_psn);
+	int32_t ahead;
 
+	/* The requester begins the open message anew. */
+	if (roce_psn_is_equal(pkt->hdr.psn, qp->resp.open_psn))
+		rewind_message(qp);
+	ahead = roce_psn_diff(pkt->hdr.psn, qp->resp.expected_psn);
 	if (ahead > 0)
 		return on_out_of_sequence(qp, pkt->hdr.psn);
 	return ahead < 0 ? roce_request_answer_again(&rq) : on_new(&rq);

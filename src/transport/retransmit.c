@@ -69,6 +69,18 @@ void roce_retransmit_on_progress(struct roce_qp *qp, roce_ns_t now)
 	schedule(qp);
 }
 
+/* Go-back-0: nothing of the oldest message counts as acknowledged. */
+static void rewind_message(struct roce_qp *qp)
+{
+	const struct roce_send_wqe *wqe;
+
+	if (qp->t->cfg.recovery != ROCE_RECOVERY_GO_BACK_0 || qp->sq.completed == qp->sq.posted)
+		return;
+	wqe = roce_send_queue_at(&qp->sq, qp->sq.completed);
+	if (wqe->is_started)
+		qp->req.una = wqe->first_psn;
+}
+
 void roce_retransmit_on_sequence_nak(struct roce_qp *qp, roce_ns_t now)
 {
 	if (qp->req.retries_left == 0) {
@@ -83,6 +95,7 @@ void roce_retransmit_on_sequence_nak(struct roce_qp *qp, roce_ns_t now)
 		roce_window_on_loss(&qp->peer->window, &qp->t->cfg.window);
 		roce_count(qp->t, ROCE_STAT_WINDOW_CUTS);
 	}
+	rewind_message(qp);
 	roce_requester_restart(qp);
 }
 
@@ -120,6 +133,7 @@ static void on_timeout(struct roce_qp *qp, roce_ns_t now)
 	roce_peer_on_fruitless(qp, &qp->req.fruitless, now);
 	if (qp->peer)
 		roce_window_on_timeout(&qp->peer->window, &qp->t->cfg.window);
+	rewind_message(qp);
 	roce_requester_restart(qp);
 }
 

@@ -47,6 +47,14 @@ struct roce_transport_ops {
 	struct roce_srq *(*find_xrc_srq)(void *ctx, const struct roce_qp *qp, uint32_t srqn);
 };
 
+/* What is sent again after a loss. */
+enum roce_recovery {
+	ROCE_RECOVERY_GO_BACK_N, /* from the missing packet on */
+	/* The whole message, as early adapters did it, on both sides: with messages longer than the
+	 * distance between losses nothing ever arrives. To show why. */
+	ROCE_RECOVERY_GO_BACK_0,
+};
+
 struct roce_transport_config {
 	const struct roce_transport_ops *ops;
 	const struct roce_mem_ops *mem_ops;
@@ -73,6 +81,7 @@ struct roce_transport_config {
 	 * compared with simulators whose packets are not a power of two. The peer must do the same.
 	 * 0: no. */
 	uint32_t segment_bytes;
+	enum roce_recovery recovery;	  /* the peer must have the same */
 	const struct roce_timing *timing; /* of local ACK timeouts; NULL: the specification's */
 	roce_ns_t ack_timeout_floor_ns;	  /* local ACK timeouts are at least this; 0: as asked */
 };

@@ -360,7 +360,10 @@ static void check_tx(const struct roce_tx_pkt *pkt)
 	uint32_t payload_len;
 	size_t len;
 
-	fuzz_require(info && info->transport == ROCE_OPCODE_TRANSPORT_RC, "an RC opcode is sent");
+	fuzz_require(info && (info->transport == ROCE_OPCODE_TRANSPORT_RC ||
+			      (info->transport == ROCE_OPCODE_TRANSPORT_CNP &&
+			       host.transport.cfg.notify.mode != ROCE_NOTIFY_OFF)),
+		     "an RC opcode is sent, or a CNP");
 	fuzz_require(pkt->payload.length <= MTU, "no packet is above the path MTU");
 	fuzz_require(info->has_payload || pkt->payload.length == 0, "payload goes with its opcode");
 	fuzz_require(pkt->hdr.pad_count == (-pkt->payload.length & 3), "the pad fills up");
