@@ -208,6 +208,11 @@ class Requester(Base):
         doubled = Place(timeout_s=0.05, rx=frozenset(("dup",)))
         self.right(talk, a=doubled, b=Place(rx=frozenset(("drop",))))
 
+    def test_goes_back_by_a_timeout_and_then_by_a_nak(self):
+        lost = Place(rx=frozenset(("drop",)))
+        talk = Talk().send(0).send(1).nak(0, 0, after=0.07).send(0).send(1).send(0).send(1)
+        self.right(talk.ack(1, 2), b=lost)
+
     def test_leaves_out_what_was_acknowledged_meanwhile(self):
         lost = Place(rx=frozenset(("drop",)), tx=frozenset(("drop",)))
         talk = Talk().send(0).send(1).send(2).send(3).nak(0, 0).send(0).ack(2, 3).send(3).ack(3, 4)

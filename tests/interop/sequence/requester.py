@@ -213,17 +213,19 @@ class Requester:
         """What made it go back, to `psn` or to one before that was acknowledged meanwhile."""
         causes = (("restarts_rnr", self.rnr), ("restarts_nak", self.naks),
                   ("restarts_gap", self.gaps))
+        waited = p.time - self.sent_at.get(psn, float("-inf"))
+        may_be_timeout = waited >= self.here.timeout_s > 0
         for figure, since in causes:
             found = psn if since.get(psn, 0) else next(
                 (n for n, count in since.items() if count and self.una_least <= n < psn), None)
             if found is not None:
-                since[found] -= 1
+                # after so long it may be the time-out, and the NAK is still to be followed
+                since[found] -= not may_be_timeout
                 self.figures[figure] += 1
                 return None
         if self.here.rx and self._may_miss_an_answer(psn):
             self.figures["restarts_gap"] += 1
             return None
-        waited = p.time - self.sent_at.get(psn, float("-inf"))
         if waited < self.here.timeout_s and "lazy-timer" not in self.here.quirks:
             return (f"is repeated {waited * 1e3:.1f} ms after it was sent, without a NAK; no "
                     f"time-out is shorter than {self.here.timeout_s * 1e3:.0f} ms")
