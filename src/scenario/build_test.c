@@ -330,6 +330,37 @@ static void build__minimal_routes_of_a_dragonfly(void **state)
 	drop();
 }
 
+/* Whatever the links do, what was asked for arrives; each fault is counted as itself. */
+static void build__links_with_faults(void **state)
+{
+	static const struct {
+		const char *fault;
+		enum roce_fabric_drop drop;
+		bool is_repeating;
+	} rows[] = {
+		{"loss: 0.5%", ROCE_FABRIC_DROP_LINK_LOSS, true},
+		{"ber: 1e-7", ROCE_FABRIC_DROP_BIT_ERROR, true},
+		{"duplicate: 5%", ROCE_FABRIC_DROP_COUNT, false},
+		{"reorder: 1%, reorder_delay: 3us", ROCE_FABRIC_DROP_COUNT, true},
+	};
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(text, sizeof(text),
+			 "topology: {hosts: 2}\nlink: {%s}\nhost: {retry: {timeout: 8}}\n"
+			 "workload: [{from: h0, to: h1, bytes: 4MB}]\n",
+			 rows[i].fault);
+		run(text);
+		assert_int_equal(outcome.workloads[0].done, 1);
+		assert_int_equal(outcome.workloads[0].bytes, 4000000);
+		assert_int_equal(outcome.workloads[0].packets_repeated > 0, rows[i].is_repeating);
+		for (uint32_t k = 0; k < ROCE_FABRIC_DROP_COUNT; k++)
+			assert_int_equal(outcome.totals.drops[k] > 0, k == rows[i].drop);
+		drop();
+	}
+}
+
 /* A link that stays down: with routes that follow, the flow goes on by the other spine. */
 static void build__links_that_go_down(void **state)
 {
@@ -447,6 +478,7 @@ int main(void)
 		cmocka_unit_test(build__filters),
 		cmocka_unit_test(build__static_routes),
 		cmocka_unit_test(build__minimal_routes_of_a_dragonfly),
+		cmocka_unit_test(build__links_with_faults),
 		cmocka_unit_test(build__links_that_go_down),
 		cmocka_unit_test(build__case_072_many_ports_and_hosts),
 		cmocka_unit_test(build__case_076_control_changes_results),

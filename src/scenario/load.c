@@ -113,6 +113,16 @@ static bool join_path(char out[PATH_MAX_BYTES], const char *group, const char *n
 	return n > 0 && n < PATH_MAX_BYTES;
 }
 
+/* "{pfc: 0,0,0,1}": YAML ends the value at the first comma, and makes keys of the rest. */
+static bool is_torn_list(struct loader *l, const char *name, roce_yaml_node_t value)
+{
+	const char *text = roce_yaml_text(l->yaml, value);
+
+	return text && !*text &&
+	       (strcmp(name, "ets") == 0 || strcmp(name, "strict") == 0 ||
+		(*name && !name[strspn(name, "0123456789")]));
+}
+
 /* The name of key `i`, if it is one that can be looked at. */
 static const char *key_name(struct loader *l, roce_yaml_node_t mapping, uint32_t i,
 			    roce_yaml_node_t *out_value, uint32_t *out_line)
@@ -126,6 +136,11 @@ static const char *key_name(struct loader *l, roce_yaml_node_t mapping, uint32_t
 	if (!name) {
 		roce_problem_add(l->problems, *out_line, "found %s, expected the name of a key",
 				 roce_yaml_what(l->yaml, key));
+		return NULL;
+	}
+	if (is_torn_list(l, name, *out_value)) {
+		roce_problem_add(l->problems, *out_line,
+				 "a list between { and } needs brackets or quotes, as [0,0,0,1]");
 		return NULL;
 	}
 	if (i < 1000 && is_repeated(l, mapping, i, name)) {
