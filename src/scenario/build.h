@@ -30,6 +30,11 @@ static inline uint64_t roce_build_tag(uint32_t workload)
 	return workload + UINT64_C(1);
 }
 
+static inline uint32_t roce_build_workload(uint64_t tag)
+{
+	return (uint32_t)(tag - 1);
+}
+
 /* The first time after `ps` at which the run has to come back for roce_build_reroute();
  * ROCE_FABRIC_NEVER if none. */
 uint64_t roce_build_next_stop(const struct roce_built *built, uint64_t ps);

@@ -52,20 +52,24 @@ double roce_outcome_goodput(const struct roce_workload_outcome *workload)
 	return ps > 0 ? (double)workload->bytes * 8e12 / ps : 0;
 }
 
-static void name_workload(struct roce_workload_outcome *w, uint32_t index)
+void roce_workload_name(const struct roce_scenario *scenario, uint32_t workload,
+			char out[ROCE_WORKLOAD_NAME_MAX])
 {
+	const struct roce_workload_conf *conf;
 	char kind[32];
 
-	if (!w->conf) {
-		snprintf(w->name, sizeof(w->name), "flows");
+	if (workload >= scenario->workload_count) {
+		snprintf(out, ROCE_WORKLOAD_NAME_MAX, "flows");
 		return;
 	}
-	if (*w->conf->name) {
-		snprintf(w->name, sizeof(w->name), "%.63s", w->conf->name);
-		return;
-	}
-	roce_words_at(ROCE_WORKLOAD_WORDS, w->conf->kind, kind, sizeof(kind));
-	snprintf(w->name, sizeof(w->name), index ? "%s %u" : "%s", kind, index + 1);
+	conf = &scenario->workloads[workload];
+	roce_words_at(ROCE_WORKLOAD_WORDS, conf->kind, kind, sizeof(kind));
+	if (*conf->name)
+		snprintf(out, ROCE_WORKLOAD_NAME_MAX, "%.63s", conf->name);
+	else if (workload)
+		snprintf(out, ROCE_WORKLOAD_NAME_MAX, "%s %u", kind, workload + 1);
+	else
+		snprintf(out, ROCE_WORKLOAD_NAME_MAX, "%s", kind);
 }
 
 static int make_workloads(struct roce_outcome *o)
@@ -80,7 +84,7 @@ static int make_workloads(struct roce_outcome *o)
 	for (uint32_t i = 0; i < count; i++) {
 		if (plan->scenario->workload_count)
 			o->workloads[i].conf = &plan->scenario->workloads[i];
-		name_workload(&o->workloads[i], i);
+		roce_workload_name(plan->scenario, i, o->workloads[i].name);
 		o->workloads[i].first_ps = ROCE_FABRIC_NEVER;
 	}
 	for (uint32_t i = 0; i < plan->flows.count; i++)

@@ -18,9 +18,15 @@ struct roce_spread {
 double roce_spread_quantile(const struct roce_spread *spread, double q);
 double roce_spread_mean(const struct roce_spread *spread);
 
+#define ROCE_WORKLOAD_NAME_MAX 64
+
+/* As the file names it, or after its kind: "incast", "flow 2". */
+void roce_workload_name(const struct roce_scenario *scenario, uint32_t workload,
+			char out[ROCE_WORKLOAD_NAME_MAX]);
+
 struct roce_workload_outcome {
 	const struct roce_workload_conf *conf; /* NULL: flows that no workload made */
-	char name[64];
+	char name[ROCE_WORKLOAD_NAME_MAX];
 	uint32_t flows;
 	uint32_t done;	     /* all data is there */
 	uint32_t failed;     /* a queue pair went into error */

@@ -92,11 +92,17 @@ static int find_ports(struct roce_sim_record *sr, const struct roce_graph *g)
 
 /* ---- before the run ---- */
 
-static int copy_names(struct roce_sim_record *sr, const struct roce_graph *g)
+static int copy_names(struct roce_sim_record *sr, const struct roce_plan *plan)
 {
+	const struct roce_graph *g = &plan->graph;
+	uint32_t workloads = plan->scenario->workload_count;
+
 	sr->names = calloc((size_t)g->node_count + 1, sizeof(*sr->names));
-	if (!sr->names)
+	sr->workload_names = calloc((size_t)workloads + 1, sizeof(*sr->workload_names));
+	if (!sr->names || !sr->workload_names)
 		return fail_memory();
+	for (uint32_t i = 0; i <= workloads; i++)
+		roce_workload_name(plan->scenario, i, sr->workload_names[i]);
 	for (uint32_t i = 0; i < g->node_count; i++)
 		sr->names[i] = g->nodes[i].name;
 	return ROCE_EXIT_OK;
@@ -132,7 +138,7 @@ int roce_sim_record_init(struct roce_sim_record *sr, const struct roce_sim_recor
 	if (rc == ROCE_EXIT_OK)
 		rc = open_file(options->capture, &sr->capture);
 	if (rc == ROCE_EXIT_OK)
-		rc = copy_names(sr, &plan->graph);
+		rc = copy_names(sr, plan);
 	if (rc != ROCE_EXIT_OK)
 		return rc;
 	cfg.log = sr->log;
@@ -168,17 +174,11 @@ void roce_sim_record_look(struct roce_sim_record *sr)
 		roce_record_look(sr->record);
 }
 
-/* A flow's tag is the number of its workload. */
 static const char *workload_name(void *ctx, uint64_t tag)
 {
 	const struct roce_sim_record *sr = ctx;
-	const struct roce_scenario *scenario = sr->built->plan->scenario;
 
-	if (tag >= scenario->workload_count)
-		return "flows";
-	if (*scenario->workloads[tag].name)
-		return scenario->workloads[tag].name;
-	return "flows";
+	return sr->workload_names[roce_build_workload(tag)];
 }
 
 static void write_page(struct roce_sim_record *sr)
@@ -228,5 +228,6 @@ void roce_sim_record_fini(struct roce_sim_record *sr)
 	roce_record_destroy(sr->record);
 	free(sr->ports);
 	free(sr->names);
+	free(sr->workload_names);
 	*sr = (struct roce_sim_record){0};
 }

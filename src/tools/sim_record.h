@@ -4,7 +4,7 @@
 #define ROCE_TOOLS_SIM_RECORD_H
 
 #include "record/record.h"
-#include "scenario/build.h"
+#include "scenario/outcome.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,6 +26,7 @@ struct roce_sim_record {
 	struct roce_record_port *ports;
 	uint32_t port_count;
 	const char **names;
+	char (*workload_names)[ROCE_WORKLOAD_NAME_MAX]; /* one more than there are */
 };
 
 /* Opens the files, so that one that cannot be written is known before the run. An exit status,
