@@ -295,6 +295,14 @@ class Requester(Base):
         self.wrong("requester", doubled)
         self.assertTrue(moved.check().violations)
 
+    def test_a_moved_read_is_overtaken_by_many_psns(self):
+        talk = Talk().send(0, roce.SEND_FIRST).send(1, roce.SEND_LAST).ack(1, 1)
+        for psn in (34, 66, 98, 2):
+            talk.read(psn, 32)
+        place = Place(tx=frozenset(("reorder",)), timeout_s=0.05)
+        self.assertEqual([v for v in talk.check(a=place).violations if v.rule == "requester"], [])
+        self.assertTrue([v for v in talk.check().violations if v.rule == "requester"])
+
     def test_far_back_is_no_reordering(self):
         talk = Talk()
         for psn in range(100):

@@ -165,7 +165,8 @@ class Requester:
             if "dup" in self.here.tx and self.last and psn in self.recent and \
                     self.last.raw == p.raw:
                 after.add(position)
-            if "reorder" in self.here.tx and psn < position and position - psn <= 2 * OVERTAKEN:
+            if "reorder" in self.here.tx and psn < position and \
+                    self.script.packets_between(psn, position) <= 2 * OVERTAKEN:
                 after.add(position)
         return after
 
