@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How fast the fabric runs: a permutation on a fat-tree, the whole core in every host. Prints
- * network, hops, events, CPU seconds of the run and of building, hops a second and memory.
+ * How fast the fabric runs: a permutation on a fat-tree, the whole core with DCQCN in every host.
+ * Prints network, hops, events, CPU seconds of the run and of building, hops a second and memory.
  *
  *   fat_tree_bench [k [bytes per host]]     8 ports and 2,000,000 bytes without arguments
  */
@@ -89,6 +89,7 @@ int main(int argc, char **argv)
 	shuffle(to, hosts);
 	start = cpu_seconds();
 	hpcc_defaults(&net);
+	hpcc_control(&net, 50, 50, 55);
 	fat_tree(&net, k);
 	for (uint32_t i = 0; i < hosts; i++) {
 		struct roce_fabric_flow_config flow =

@@ -83,10 +83,7 @@ static void incast_16__takes_as_long_as_with_hpcc(void **state)
 		struct net net;
 
 		hpcc_defaults(&net);
-		choose(&net.host, "hpcc-ns3");
-		net.host.cc_params.v[ROCE_DCQCN_dce_tcp_rtt] = runs[k].alpha_us;
-		net.host.cc_params.v[ROCE_DCQCN_rate_reduce_monitor_period] = runs[k].decrease_us;
-		net.host.cc_params.v[ROCE_DCQCN_rpg_time_reset] = runs[k].increase_us;
+		hpcc_control(&net, runs[k].alpha_us, runs[k].decrease_us, runs[k].increase_us);
 		net_star(&net, 17);
 		for (uint32_t i = 0; i < 16; i++) {
 			struct roce_fabric_flow_config flow = hpcc_flow(i, 16, 1000000);

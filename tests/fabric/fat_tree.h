@@ -10,6 +10,7 @@
 #ifndef ROCE_TESTS_FABRIC_FAT_TREE_H
 #define ROCE_TESTS_FABRIC_FAT_TREE_H
 
+#include "cc/dcqcn.h"
 #include "fabric/net.h"
 
 #define FAT_TREE_PAYLOAD 1000u
@@ -70,6 +71,19 @@ static inline void hpcc_defaults(struct net *net)
 	net->host.ack_interval_packets = 1;
 	hpcc_port(&net->sw.port);
 	hpcc_port(&net->host.port);
+}
+
+/* DCQCN by its rules, with these timers in microseconds. */
+static inline void hpcc_control(struct net *net, uint32_t alpha, uint32_t decrease,
+				uint32_t increase)
+{
+	struct roce_cc_params *params = &net->host.cc_params;
+
+	net->host.cc = &roce_cc_dcqcn;
+	*params = roce_cc_find_set(net->host.cc, "hpcc-ns3", 8)->params;
+	params->v[ROCE_DCQCN_dce_tcp_rtt] = alpha;
+	params->v[ROCE_DCQCN_rate_reduce_monitor_period] = decrease;
+	params->v[ROCE_DCQCN_rpg_time_reset] = increase;
 }
 
 static inline struct roce_fabric_flow_config hpcc_flow(uint32_t src, uint32_t dst, uint64_t bytes)
