@@ -55,7 +55,7 @@ struct roce_fabric_frame_view roce_fabric_view_frame(const struct roce_fabric *f
 						     const struct roce_fabric_frame *frame)
 {
 	return (struct roce_fabric_frame_view){
-		.hdr = &frame->rx.hdr,
+		.hdr = &frame->hdr,
 		.payload_bytes = frame->payload_bytes,
 		.wire_bytes = frame->bytes,
 		.src = f->host_nodes[frame->src],

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A frame in the fabric. What ports and switches look at is in the first cache line; the
- * packet behind it is touched at hosts alone. Frames come from a free list and are in one place at
- * a time: a flight (struct roce_fabric_port.flying) or an egress queue, by `next`.
+ * RoCE headers behind it are touched at hosts alone. Frames come from a free list and are in one
+ * place at a time: a flight (struct roce_fabric_port.flying) or an egress queue, by `next`.
  */
 #ifndef ROCE_FABRIC_FRAME_H
 #define ROCE_FABRIC_FRAME_H
@@ -23,8 +23,9 @@
 
 struct roce_fabric_frame {
 	_Alignas(64) struct roce_fabric_frame *next;
-	uint64_t at_ps; /* flying: when it is there; queued: when it may leave */
-	uint32_t bytes; /* on the wire, without preamble and gap */
+	uint64_t at_ps;	     /* flying: when it is there; queued: when it may leave */
+	uint64_t next_at_ps; /* of `next`, while that flies: it need not be touched */
+	uint32_t bytes;	     /* on the wire, without preamble and gap */
 	uint32_t payload_bytes;
 	uint32_t src; /* hosts, numbered among hosts */
 	uint32_t dst;
@@ -36,12 +37,11 @@ struct roce_fabric_frame {
 	uint8_t traffic_class;
 	uint8_t ttl;
 	uint8_t flags;
-	uint64_t order; /* running number of the sending host */
 
-	_Alignas(64) struct roce_rx_pkt rx; /* as the transport of the destination gets it */
+	_Alignas(64) struct roce_headers hdr;
 };
 
-_Static_assert(offsetof(struct roce_fabric_frame, rx) == 64, "the hot part is one cache line");
+_Static_assert(offsetof(struct roce_fabric_frame, hdr) == 64, "the hot part is one cache line");
 
 /* What a packet takes on the wire, without preamble and gap. */
 uint32_t roce_fabric_frame_bytes(const struct roce_fabric_framing *framing, roce_opcode_t opcode,
@@ -87,10 +87,12 @@ static inline void roce_fabric_fifo_push(struct roce_fabric_fifo *q,
 					 struct roce_fabric_frame *frame)
 {
 	frame->next = NULL;
-	if (q->head)
+	if (q->head) {
 		q->tail->next = frame;
-	else
+		q->tail->next_at_ps = frame->at_ps;
+	} else {
 		q->head = frame;
+	}
 	q->tail = frame;
 }
 

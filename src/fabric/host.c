@@ -265,13 +265,8 @@ static void make_frame(struct roce_fabric_host *host, const struct roce_tx_pkt *
 				 (is_forward ? 0 : ROCE_FABRIC_FRAME_BACK));
 	frame->ttl = pkt->path->hop_limit;
 	frame->at_ps = 0;
-	frame->order = host->next_order++;
 	classify(host, frame, pkt);
-	frame->rx.hdr = pkt->hdr;
-	frame->rx.payload = NULL;
-	frame->rx.payload_len = pkt->payload.length;
-	frame->rx.src = &host->gid;
-	frame->rx.dst = &to->gid;
+	frame->hdr = pkt->hdr;
 	if (pkt->payload.length)
 		roce_fabric_flow_on_sent(fq, is_forward, &pkt->hdr, pkt->payload.length);
 	roce_fabric_queue_push(host->port, frame,
@@ -324,6 +319,22 @@ static void answer(struct roce_fabric_host *host, roce_qpn_t qpn)
 		make_frame(host, &pkt);
 }
 
+static enum roce_verdict receive(struct roce_fabric_host *host,
+				 const struct roce_fabric_frame *frame)
+{
+	const struct roce_fabric *f = host->f;
+	const struct roce_rx_pkt rx = {
+		.hdr = frame->hdr,
+		.payload_len = frame->payload_bytes,
+		.src = &f->nodes[f->host_nodes[frame->src]].host->gid,
+		.dst = &host->gid,
+		.traffic_class = frame->traffic_class,
+		.hop_limit = frame->ttl,
+	};
+
+	return roce_rx(&host->dev.transport, &rx, roce_fabric_host_now(host));
+}
+
 void roce_fabric_host_receive(struct roce_fabric_port *in, struct roce_fabric_frame *frame)
 {
 	struct roce_fabric_host *host = in->node->host;
@@ -340,13 +351,11 @@ void roce_fabric_host_receive(struct roce_fabric_port *in, struct roce_fabric_fr
 		roce_fabric_drop(in, frame, ROCE_FABRIC_DROP_STRAY);
 		return;
 	}
-	frame->rx.traffic_class = frame->traffic_class;
-	frame->rx.hop_limit = frame->ttl;
-	verdict = roce_rx(&host->dev.transport, &frame->rx, roce_fabric_host_now(host));
+	verdict = receive(host, frame);
 	if (verdict == ROCE_RX_ACCEPTED && frame->payload_bytes)
-		account(host, &frame->rx.hdr, frame->payload_bytes);
+		account(host, &frame->hdr, frame->payload_bytes);
 	if (host->cfg.ack_prio >= 0)
-		answer(host, frame->rx.hdr.dest_qpn);
+		answer(host, frame->hdr.dest_qpn);
 	roce_fabric_frame_put(&host->f->frames, frame);
 	look_after(host);
 	roce_fabric_port_kick(host->port);

@@ -20,8 +20,7 @@ struct roce_fabric_host {
 	struct roce_fabric_port *port;
 	struct roce_gid gid;
 	struct roce_event deadline; /* not later than that of the transport */
-	uint64_t next_order;
-	uint32_t draws; /* of the device's randomness */
+	uint32_t draws;		    /* of the device's randomness */
 	struct roce_fabric_host_config cfg;
 	struct roce_pd pd;
 	struct roce_verbs_cq cq;

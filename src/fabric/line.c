@@ -58,7 +58,7 @@ static void on_arrival(struct roce_event *ev)
 
 	if (to->flying.head) {
 		to->arrival.touch = to->flying.head;
-		roce_event_schedule(&to->f->queue, &to->arrival, to->flying.head->at_ps);
+		roce_event_schedule(&to->f->queue, &to->arrival, frame->next_at_ps);
 	}
 	roce_fabric_deliver(to, frame);
 }
@@ -188,6 +188,7 @@ static void send_next(struct roce_fabric_port *port)
 	struct roce_fabric_frame *frame;
 	uint8_t tcs;
 
+	__builtin_prefetch(&port->peer->arrival, 1);
 	if (port->tell) {
 		roce_fabric_pause_send(port);
 		if (has_work(port))

@@ -43,6 +43,7 @@ static bool has_prefix(const struct roce_gid *gid, const struct roce_gid *prefix
 static bool is_match(const struct roce_fabric_acl_rule *rule, const struct roce_fabric_port *in,
 		     const struct roce_fabric_frame *frame)
 {
+	const struct roce_fabric *f = in->f;
 	uint8_t family = frame->flags & ROCE_FABRIC_FRAME_V6 ? 6 : 4;
 
 	if (rule->in_port != ROCE_FABRIC_PORT_ANY && rule->in_port != in->index)
@@ -51,8 +52,10 @@ static bool is_match(const struct roce_fabric_acl_rule *rule, const struct roce_
 		return false;
 	if (rule->udp_dport && rule->udp_dport != UDP_DPORT_ROCE)
 		return false;
-	return has_prefix(frame->rx.src, &rule->src, rule->src_bits) &&
-	       has_prefix(frame->rx.dst, &rule->dst, rule->dst_bits);
+	return has_prefix(roce_fabric_host_gid(f, f->host_nodes[frame->src]), &rule->src,
+			  rule->src_bits) &&
+	       has_prefix(roce_fabric_host_gid(f, f->host_nodes[frame->dst]), &rule->dst,
+			  rule->dst_bits);
 }
 
 static bool is_filtered(const struct roce_fabric_switch *sw, const struct roce_fabric_port *in,
