@@ -5,6 +5,13 @@
  */
 #include "fabric/state.h"
 
+/* A switch that had no room for a frame looks so long at who comes at the same time. */
+#define TIE_PS (100 * ROCE_NS_PER_US * ROCE_PS_PER_NS)
+
+_Static_assert(ROCE_FABRIC_DROP_BUFFER < ROCE_FABRIC_DROP_EGRESS &&
+		       ROCE_FABRIC_DROP_HEADROOM < ROCE_FABRIC_DROP_EGRESS,
+	       "drops for want of room come first");
+
 static void count(struct roce_fabric_port *at, uint8_t prio, enum roce_fabric_drop why)
 {
 	uint64_t *of_prio = at->prio_counters[prio];
@@ -73,6 +80,8 @@ void roce_fabric_drop(struct roce_fabric_port *at, struct roce_fabric_frame *fra
 	struct roce_fabric *f = at->f;
 
 	count(at, frame->prio, why);
+	if (at->node->sw && why <= ROCE_FABRIC_DROP_EGRESS)
+		at->node->sw->tie_until_ps = f->queue.now_ps + TIE_PS;
 	f->totals.drops[why]++;
 	if (roce_fabric_is_observed(f) && f->observer->frame_dropped) {
 		struct roce_fabric_frame_view view = roce_fabric_view_frame(f, frame);

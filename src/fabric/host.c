@@ -241,7 +241,7 @@ static void classify(const struct roce_fabric_host *host, struct roce_fabric_fra
 		frame->prio = (uint8_t)cfg->ack_prio;
 		frame->traffic_class = (uint8_t)(cfg->ack_dscp << 2);
 	}
-	frame->pcp = frame->prio;
+	frame->pcp = cfg->is_untagged ? ROCE_FABRIC_UNTAGGED : frame->prio;
 }
 
 static void make_frame(struct roce_fabric_host *host, const struct roce_tx_pkt *pkt)
@@ -335,10 +335,22 @@ static enum roce_verdict receive(struct roce_fabric_host *host,
 	return roce_rx(&host->dev.transport, &rx, roce_fabric_host_now(host));
 }
 
+void roce_fabric_host_process(struct roce_fabric_host *host, struct roce_fabric_frame *frame)
+{
+	enum roce_verdict verdict = receive(host, frame);
+
+	if (verdict == ROCE_RX_ACCEPTED && frame->payload_bytes)
+		account(host, &frame->hdr, frame->payload_bytes);
+	if (host->cfg.ack_prio >= 0)
+		answer(host, frame->hdr.dest_qpn);
+	roce_fabric_frame_put(&host->f->frames, frame);
+	look_after(host);
+	roce_fabric_port_kick(host->port);
+}
+
 void roce_fabric_host_receive(struct roce_fabric_port *in, struct roce_fabric_frame *frame)
 {
 	struct roce_fabric_host *host = in->node->host;
-	enum roce_verdict verdict;
 
 	frame->prio = roce_fabric_classify(&in->profile->cfg.qos, frame->traffic_class, frame->pcp);
 	in->ingress[frame->prio].rx_packets++;
@@ -351,14 +363,10 @@ void roce_fabric_host_receive(struct roce_fabric_port *in, struct roce_fabric_fr
 		roce_fabric_drop(in, frame, ROCE_FABRIC_DROP_STRAY);
 		return;
 	}
-	verdict = receive(host, frame);
-	if (verdict == ROCE_RX_ACCEPTED && frame->payload_bytes)
-		account(host, &frame->hdr, frame->payload_bytes);
-	if (host->cfg.ack_prio >= 0)
-		answer(host, frame->hdr.dest_qpn);
-	roce_fabric_frame_put(&host->f->frames, frame);
-	look_after(host);
-	roce_fabric_port_kick(host->port);
+	if (host->cfg.drain_bps)
+		roce_fabric_receiver_take(host, frame);
+	else
+		roce_fabric_host_process(host, frame);
 }
 
 /* ---- life ---- */
@@ -463,6 +471,8 @@ int roce_fabric_host_prepare(struct roce_fabric_node *node)
 	int err;
 
 	host->port = &node->ports[0];
+	if (host->cfg.drain_bps)
+		roce_fabric_receiver_init(host);
 	err = init_device(host);
 	if (err)
 		return err;

@@ -21,6 +21,12 @@ struct roce_fabric_host {
 	struct roce_gid gid;
 	struct roce_event deadline; /* not later than that of the transport */
 	uint32_t draws;		    /* of the device's randomness */
+	/* A receiver that drains at a rate of its own, see receiver.c. */
+	struct roce_event drained;	  /* the first of the buffer */
+	struct roce_fabric_fifo rx_queue; /* in the buffer, by the time at which they are out */
+	uint64_t drained_ps;		  /* when all of it is */
+	uint32_t rx_bytes;
+	uint32_t rx_xoff_bytes;
 	struct roce_fabric_host_config cfg;
 	struct roce_pd pd;
 	struct roce_verbs_cq cq;
@@ -41,6 +47,16 @@ int roce_fabric_host_create(struct roce_fabric *f, struct roce_fabric_node *node
 			    const struct roce_fabric_host_config *cfg);
 /* Receives for SENDs, from now on; again and again is fine. */
 int roce_fabric_host_open_srq(struct roce_fabric_host *host);
+/* A packet reaches the transport. */
+void roce_fabric_host_process(struct roce_fabric_host *host, struct roce_fabric_frame *frame);
+
+/* ---- receiver.c ---- */
+
+void roce_fabric_receiver_init(struct roce_fabric_host *host);
+void roce_fabric_receiver_take(struct roce_fabric_host *host, struct roce_fabric_frame *frame);
+
+/* ---- host.c ---- */
+
 /* The receive that was used is posted again. */
 void roce_fabric_host_repost(struct roce_fabric_host *host);
 

@@ -51,10 +51,38 @@ void roce_fabric_deliver(struct roce_fabric_port *to, struct roce_fabric_frame *
 		roce_fabric_host_receive(to, frame);
 }
 
+/* Events of one time come in the order in which they were scheduled, so one of two senders in step
+ * would always get the last place in a full queue. One of the ports whose frame is here by now is
+ * drawn, and its turn goes to the one that was first. */
+static struct roce_fabric_port *draw_port(struct roce_fabric_port *first)
+{
+	struct roce_fabric_node *node = first->node;
+	struct roce_event_queue *queue = &first->f->queue;
+	struct roce_fabric_port *drawn = first;
+	uint64_t count = 1;
+
+	for (uint32_t p = 0; p < node->port_count; p++) {
+		struct roce_fabric_port *port = &node->ports[p];
+
+		if (port->arrival.at_ps == queue->now_ps &&
+		    roce_prng_below(&node->sw->tie, ++count) == 0)
+			drawn = port;
+	}
+	if (drawn != first) {
+		roce_event_cancel(queue, &drawn->arrival);
+		roce_event_schedule(queue, &first->arrival, queue->now_ps);
+	}
+	return drawn;
+}
+
 static void on_arrival(struct roce_event *ev)
 {
 	struct roce_fabric_port *to = roce_container_of(ev, struct roce_fabric_port, arrival);
-	struct roce_fabric_frame *frame = roce_fabric_fifo_pop(&to->flying);
+	struct roce_fabric_frame *frame;
+
+	if (to->node->sw && __builtin_expect(to->node->sw->tie_until_ps > to->f->queue.now_ps, 0))
+		to = draw_port(to);
+	frame = roce_fabric_fifo_pop(&to->flying);
 
 	if (to->flying.head) {
 		to->arrival.touch = to->flying.head;

@@ -137,6 +137,8 @@ struct roce_fabric_switch {
 	uint32_t acl_count;
 	uint8_t hash; /* enum roce_fabric_hash */
 
+	uint64_t tie_until_ps; /* frames that come at one time are drawn among: there were drops */
+	struct roce_prng tie;
 	struct roce_prng wred;
 	uint32_t group_count;
 	uint32_t hop_count;
@@ -228,10 +230,14 @@ int roce_fabric_check_flow(struct roce_fabric *f, const struct roce_fabric_flow_
 struct roce_fabric_profile *roce_fabric_profile_get(struct roce_fabric *f,
 						    const struct roce_fabric_port_config *cfg);
 
+#define ROCE_FABRIC_UNTAGGED UINT8_MAX /* in the place of a PCP */
+
 static inline uint8_t roce_fabric_classify(const struct roce_fabric_qos *qos, uint8_t traffic_class,
 					   uint8_t pcp)
 {
-	return qos->trust == ROCE_FABRIC_TRUST_DSCP ? qos->dscp_to_prio[traffic_class >> 2] : pcp;
+	if (qos->trust == ROCE_FABRIC_TRUST_DSCP)
+		return qos->dscp_to_prio[traffic_class >> 2];
+	return pcp < ROCE_FABRIC_PRIOS ? pcp : qos->default_prio;
 }
 
 /* ---- line.c: sending and flying ---- */

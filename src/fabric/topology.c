@@ -233,6 +233,7 @@ static void seed_switches(struct roce_fabric *f)
 			continue;
 		sw->hash_seed = roce_prng_next(&root);
 		sw->wred.state = roce_prng_next(&root);
+		sw->tie.state = roce_prng_next(&root);
 	}
 }
 

@@ -142,7 +142,7 @@ static void lossy__drops_above_the_egress_limit(void **state)
 	net.sw.buffer_bytes = 2000000;
 	net_star(&net, 3);
 	for (uint32_t i = 0; i < 2; i++) {
-		flow = net_flow(i, 2, 16 << 20);
+		flow = net_flow(i, 2, 2 << 20);
 		flow.prio = 0;
 		flow.dscp = 0;
 		flow.timeout = 8;

@@ -132,6 +132,65 @@ static void pause__repeated_has_no_gap(void **state)
 	net_end(&net);
 }
 
+/* ---- slow receivers ---- */
+
+/* 100G into a host that takes 20: it pauses, nothing is lost, and the flow runs at its pace. */
+static void slow_receiver__pauses_its_switch(void **state)
+{
+	struct roce_fabric_flow_config flow = net_flow(0, 1, 8 << 20);
+	struct roce_fabric_flow_result r;
+	struct roce_fabric_port_view view;
+	struct net net;
+	uint32_t sw;
+	double rate;
+
+	(void)state;
+	net_defaults(&net);
+	net_create(&net);
+	net_host(&net);
+	net.host.drain_bps = 20 * GBPS;
+	net_host(&net);
+	sw = net_switch(&net);
+	net_link(&net, 0, sw);
+	net_link(&net, 1, sw);
+	assert_int_equal(roce_fabric_prepare(net.f), 0);
+	net_add(&net, &flow);
+	net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+	r = net_result(&net, 0);
+	rate = (double)r.bytes_delivered * 8000 / (double)r.delivered_ps;
+	assert_true(rate > 0.97 * 20 * 4096 / 4158 && rate < 20);
+	assert_int_equal(net_drops(&net), 0);
+	assert_int_equal(r.packets_repeated, 0);
+	view = net_port(&net, 1, 0);
+	assert_true(view.prio_counters[PRIO][ROCE_FABRIC_TX_PAUSE] > 10);
+	assert_true(view.ingress_bytes_max[PRIO] <= net.host.rx_buffer_bytes);
+	assert_true(view.ingress_bytes_max[PRIO] > net.host.rx_buffer_bytes / 2);
+	assert_true(net_port(&net, sw, 1).prio_counters[PRIO][ROCE_FABRIC_RX_PAUSE_TRANSITION] > 5);
+	net_end(&net);
+}
+
+/* Without PFC its buffer overflows. */
+static void slow_receiver__drops_without_pfc(void **state)
+{
+	struct roce_fabric_flow_config flow = net_flow(0, 1, 1 << 20);
+	struct net net;
+
+	(void)state;
+	net_defaults(&net);
+	net.host.drain_bps = 20 * GBPS;
+	net.host.port.pfc.prios = 0;
+	net.host.port.buffer[PRIO] = net.host.port.buffer[0];
+	net.sw.port.pfc.prios = 0;
+	net.sw.port.buffer[PRIO] = net.sw.port.buffer[0];
+	net_star(&net, 2);
+	flow.timeout = 8;
+	net_add(&net, &flow);
+	net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+	assert_true(net_port(&net, 1, 0).prio_counters[PRIO][ROCE_FABRIC_RX_DISCARDS] > 0);
+	assert_int_equal(net_drops(&net), net_totals(&net).drops[ROCE_FABRIC_DROP_BUFFER]);
+	net_end(&net);
+}
+
 /* ---- incast ---- */
 
 #define SENDERS	   50u
@@ -210,6 +269,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pause__lasts_its_quanta),
 		cmocka_unit_test(pause__repeated_has_no_gap),
+		cmocka_unit_test(slow_receiver__pauses_its_switch),
+		cmocka_unit_test(slow_receiver__drops_without_pfc),
 		cmocka_unit_test(incast__computed_headroom_is_what_it_takes),
 		cmocka_unit_test(incast__without_headroom_drops),
 	};

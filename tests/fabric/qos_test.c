@@ -117,6 +117,80 @@ static void strict__first(void **state)
 	net_end(&net);
 }
 
+/* A switch that trusts the tag where none is, in the way of the "wrong QoS map": the lossless class
+ * goes by the default priority, which is lossy. */
+static void trust_pcp__untagged_is_the_default(void **state)
+{
+	(void)state;
+	for (uint32_t is_untagged = 0; is_untagged < 2; is_untagged++) {
+		struct net net;
+
+		net_defaults(&net);
+		net.sw.port.qos.trust = ROCE_FABRIC_TRUST_PCP;
+		net.sw.port.qos.default_prio = 1;
+		net.host.is_untagged = is_untagged;
+		net_star(&net, 4);
+		send(&net, 0, PRIO_A, 100000, 0);
+		net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+		assert_true(
+			net_port(&net, 4, 0)
+				.prio_counters[is_untagged ? 1 : PRIO_A][ROCE_FABRIC_RX_PACKETS] >
+			20);
+		assert_int_equal(
+			net_port(&net, 4, 0)
+				.prio_counters[is_untagged ? PRIO_A : 1][ROCE_FABRIC_RX_PACKETS],
+			0);
+		net_end(&net);
+	}
+}
+
+/* ---- ties ---- */
+
+static void on_dropped(void *ctx, uint64_t ps, uint32_t node, uint32_t port,
+		       const struct roce_fabric_frame_view *frame, enum roce_fabric_drop why)
+{
+	uint64_t *drops = ctx;
+
+	(void)ps;
+	(void)node;
+	(void)port;
+	assert_int_equal(why, ROCE_FABRIC_DROP_EGRESS);
+	drops[frame->src]++;
+}
+
+/* Two senders in step, one full queue: over some seeds each has its half of the drops. */
+static void tie__who_comes_at_once_shares_the_drops(void **state)
+{
+	static const struct roce_fabric_observer observer = {.frame_dropped = on_dropped};
+	uint64_t drops[4] = {0};
+	double share;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct net net;
+
+		net_defaults(&net);
+		net.fabric.seed = seed;
+		net.fabric.observer = &observer;
+		net.fabric.observer_ctx = drops;
+		net.sw.buffer_bytes = 1000000;
+		net_star(&net, 4);
+		for (uint32_t i = 0; i < 2; i++) {
+			struct roce_fabric_flow_config flow = net_flow(i, 3, 8 << 20);
+
+			flow.transport = ROCE_FABRIC_UC;
+			flow.prio = 0;
+			flow.dscp = 0;
+			net_add(&net, &flow);
+		}
+		net_run(&net, PS_PER_S, ROCE_FABRIC_END_IDLE);
+		net_end(&net);
+	}
+	share = (double)drops[0] / (double)(drops[0] + drops[1]);
+	assert_true(drops[0] + drops[1] > 2000);
+	assert_true(share > 0.45 && share < 0.55);
+}
+
 /* ---- ECN ---- */
 
 static struct roce_fabric_totals run_ecn(uint32_t senders, bool is_capable)
@@ -192,6 +266,8 @@ int main(void)
 		cmocka_unit_test(ets__shares_are_those_configured),
 		cmocka_unit_test(ets__unused_share_is_given_away),
 		cmocka_unit_test(strict__first),
+		cmocka_unit_test(trust_pcp__untagged_is_the_default),
+		cmocka_unit_test(tie__who_comes_at_once_shares_the_drops),
 		cmocka_unit_test(ecn__marks_under_load_only),
 		cmocka_unit_test(ecn__drops_what_it_cannot_mark),
 		cmocka_unit_test(ecn__at_dequeue),
