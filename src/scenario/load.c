@@ -82,6 +82,14 @@ static void load_value(struct loader *l, const struct roce_key *key, const char 
 
 /* ---- mappings ---- */
 
+/* "switch:" and nothing behind it. */
+static bool is_empty(struct loader *l, roce_yaml_node_t node)
+{
+	const char *text = roce_yaml_text(l->yaml, node);
+
+	return text && !*text;
+}
+
 static void add_unknown(struct loader *l, const struct roce_section *section, const char *where,
 			const char *path, uint32_t line)
 {
@@ -213,6 +221,8 @@ static void check_only(struct loader *l, const struct roce_section *section, con
 static void load_section(struct loader *l, const struct roce_section *section, const char *where,
 			 roce_yaml_node_t node, const char *passed, void *out)
 {
+	if (is_empty(l, node))
+		return;
 	if (!roce_yaml_is_mapping(l->yaml, node)) {
 		roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
 				 "%s: found %s, expected a mapping", where,
@@ -229,6 +239,8 @@ static uint32_t list_count(struct loader *l, const char *name, roce_yaml_node_t 
 {
 	uint32_t count = roce_yaml_count(l->yaml, node);
 
+	if (is_empty(l, node))
+		return 0;
 	if (!roce_yaml_is_list(l->yaml, node)) {
 		roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
 				 "%s: found %s, expected a list", name,

@@ -106,6 +106,10 @@ static void scenario_load__defaults(void **state)
 	assert_int_equal(s->sw.kmax, 1600000);
 	assert_int_equal(s->general.where.seed, 0);
 	roce_scenario_destroy(s);
+	s = load("switch:\nlinks:\nworkload:\n  - kind: incast\n");
+	assert_non_null(s);
+	assert_int_equal(s->workload_count, 1);
+	roce_scenario_destroy(s);
 }
 
 static void scenario_load__each_mistake(void **state)
