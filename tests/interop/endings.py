@@ -20,11 +20,12 @@ def other(server):
     return across.GUEST if server == across.OURS else across.OURS
 
 
-def hold(ctx, server, count, *client_args, family="ipv4"):
-    """(server, client): cm-check with `count` connections, which the client holds."""
+def hold(ctx, server, count, *client_args, family="ipv4", port=None, server_count=None):
+    """(server, client): cm-check with `count` connections, which the client holds. server_count: if
+    the server is to have had more before it ends."""
     here, there = across.sides(ctx, server)
-    address, port = getattr(here, family), pair.next_port()
-    s = rdmacm.serve(ctx, here, address, port, "-t", "held", "-n", count)
+    address, port = getattr(here, family), port or pair.next_port()
+    s = rdmacm.serve(ctx, here, address, port, "-t", "held", "-n", server_count or count)
     c = rdmacm.Check(ctx, there, "connect", address, port, "-t", "held", "-n", count, "-w", count,
                      "-H", *client_args)
     c.wait_for("all up", 60)
@@ -58,6 +59,8 @@ def keep_uroced(ctx):
 
 
 def packets_received(p):
+    if p.poll() is not None:
+        raise Failed(f"{p.argv[2]} ended with status {p.status}\n{p.output()}")
     try:
         counters = pair.Counters(p)
     except Failed:  # it has opened no device so far
@@ -111,8 +114,30 @@ def add_uroced_killed(server):
         end_well(s, c, count)
 
 
+def add_uroced_killed_meanwhile(server):
+    @row(f"endings/uroced-killed-meanwhile/{server}-serves", least=FULL)
+    def uroced_killed_meanwhile(ctx):
+        """While connections are made and closed: each attempt ends in one event."""
+        here, there = across.sides(ctx, server)
+        count, port = 600, pair.next_port()
+        s = rdmacm.serve(ctx, here, here.ipv6, port, "-t", "held")
+        c = rdmacm.Check(ctx, there, "connect", here.ipv6, port, "-t", "held", "-n", count, "-r", 100,
+                         "-d")
+        for _ in range(3):
+            time.sleep(1)
+            cm.kill_uroced(ctx.ours.ns)
+        figures = c.result(BOUND, ctx.on_wait)
+        ends = sum(figures[name] for name in ("established", "rejected", "unreachable", "errors"))
+        if ends != count or figures["ended"] != count or figures["established"] < count // 2 or \
+                figures["disconnected"] != figures["established"]:
+            raise Failed(f"{ends} of {count} attempts ended\n{figures}\n{s.end(BOUND)}")
+        s.end(BOUND)
+        return f"{figures['established']} of {count} established"
+
+
 for _server in across.SERVERS:
     add_uroced_killed(_server)
+    add_uroced_killed_meanwhile(_server)
 
 
 # ---- the machine of the peer ----
@@ -152,24 +177,41 @@ def frozen_connected(ctx):
     return f"status 12 within {took:.1f} s"
 
 
-def add_traffic(server):
-    @row(f"endings/frozen/traffic/{server}-serves", least=FULL)
-    def frozen_traffic(ctx):
-        """Both sides write: status 12 ends ours, whichever it is."""
-        here, there = across.sides(ctx, server)
+def start_traffic(ctx, server):
+    """(server, client): ib_write_bw in both directions, under way. Its server listens for the second
+    connection only after its last answer on the first; a client that is faster is refused, and crashes
+    on memory that it has freed."""
+    here, there = across.sides(ctx, server)
+    for _ in range(10):
         common = ["ib_write_bw", "-R", "-b", "-F", "-D", "300", "-p", str(pair.next_port())]
         s = rdmacm.start_server(ctx, here, common)
         c = there.spawn([*common, here.ipv4])
         ours = s if server == across.OURS else c
-        process.wait_until(lambda: packets_received(ours) > 1000, 60, "traffic", interval=0.2)
+        process.wait_until(lambda c=c, ours=ours: c.poll() is not None or
+                           packets_received(ours) > 1000, 60, "traffic", interval=0.2)
+        if c.poll() is None:
+            return s, c
+        s.end()
+    raise Failed(f"no traffic\n{pair.Outcome(s, c).text()}")
+
+
+def expect_status_12(p, outcome):
+    start = time.monotonic()
+    status = p.wait(60)
+    if status == 0 or not re.search(r"Failed status 12\b", p.output()):
+        raise Failed(outcome.text())
+    return f"status 12 within {time.monotonic() - start:.1f} s"
+
+
+def add_traffic(server):
+    @row(f"endings/frozen/traffic/{server}-serves", least=FULL)
+    def frozen_traffic(ctx):
+        """Both sides write: status 12 ends ours, whichever it is."""
+        s, c = start_traffic(ctx, server)
         ctx.guest.freeze()
-        start = time.monotonic()
-        status = ours.wait(60)
-        took = time.monotonic() - start
+        note = expect_status_12(s if server == across.OURS else c, pair.Outcome(s, c))
         ctx.guest.thaw()
-        if status == 0 or not re.search(r"Failed status 12\b", ours.output()):
-            raise Failed(pair.Outcome(s, c).text())
-        return f"ended within {took:.1f} s"
+        return note
 
 
 for _server in across.SERVERS:
@@ -179,13 +221,16 @@ for _server in across.SERVERS:
 @row("endings/frozen/for-long", least=FULL)
 def frozen_for_long(ctx):
     """Longer than anybody asks: who connects gets UNREACHABLE, and who was connected is forgotten.
-    What the peer still believes to have when it goes on ends on its side too."""
+    What the peer still believes to have when it goes on ends on its side too. What we have sent
+    meanwhile must not wait for it on the wire, so it goes to a stranger's Ethernet address."""
     count = 5
     listener = rdmacm.start_server(ctx, ctx.guest, ["rping", "-s", "-P"])
     server, client = hold(ctx, across.OURS, count, "-b")
     keep_uroced(ctx)
     timeouts = cm.counter(ctx.ours.ns, "cm_timeouts")
     ctx.guest.freeze()
+    ctx.ours.ns.run("ip", "neigh", "replace", ctx.guest.ipv4, "lladdr", "52:54:00:77:00:03", "nud",
+                    "permanent", "dev", "ur0")
     start = time.monotonic()
     server.send(signal.SIGKILL)
     connecting = ctx.ours.spawn(["rping", "-c", "-C", "5", "-a", ctx.guest.ipv4])
@@ -194,6 +239,7 @@ def frozen_for_long(ctx):
     if status == 0 or "RDMA_CM_EVENT_UNREACHABLE, error -110" not in connecting.output():
         raise Failed(f"status {status}\n{connecting.output()}")
     wait_for_counter(ctx, "cm_timeouts", timeouts + count + 1, BOUND, "the DREQs to be given up")
+    ctx.ours.ns.run("ip", "neigh", "del", ctx.guest.ipv4, "dev", "ur0")
     ctx.guest.thaw()
     # Nobody answers what it sends.
     client.send(signal.SIGUSR1)
@@ -229,3 +275,111 @@ def gone(ctx):
     server.send(signal.SIGKILL)
     cm.expect_to_leave(ctx.ours.ns)
     return f"disconnected after {took:.0f} s"
+
+
+def add_rebooted(server):
+    @row(f"endings/rebooted/{server}-serves", fresh=True, least=FULL)
+    def rebooted(ctx):
+        """The peer comes back without a past and uses the numbers of its queue pairs again. While
+        uroce believes in the old connections it refuses the new ones (reason 10), asks the peer, and
+        closes the old ones; then it takes the new ones."""
+        here, there = across.sides(ctx, server)
+        count, port = 5, pair.next_port()
+        s, c = hold(ctx, server, count, port=port, server_count=2 * count)
+        keep_uroced(ctx)
+        ctx.guest.restart()
+        if here is ctx.guest:
+            rdmacm.serve(ctx, here, here.ipv4, port, "-t", "held")
+        start = time.monotonic()
+        established = stale = 0
+        while established < count and time.monotonic() < start + 60:
+            new = rdmacm.Check(ctx, there, "connect", here.ipv4, port, "-t", "held", "-n",
+                               count - established, "-d").result(60)
+            established += new["established"]
+            stale += new["rejected"]
+            if new["established"] + new["rejected"] != new["ended"]:
+                raise Failed(f"another end than established and refused\n{new}")
+        took = time.monotonic() - start
+        closed = cm.counter(ctx.ours.ns, "cm_stale_closed")
+        if established != count or not stale or closed != count:
+            raise Failed(f"{established} of {count} established, {stale} refused, {closed} closed")
+        if here is ctx.guest:
+            expect_end(c.result(60), count)
+        else:
+            cm.expect(s.result(60), established=2 * count, disconnected=2 * count, complaints=0)
+        return f"connected after {took:.1f} s and {stale} refusals"
+
+
+for _server in across.SERVERS:
+    add_rebooted(_server)
+
+
+# ---- the device and the wire of the peer ----
+
+@row("endings/device-removed", fresh=True, least=FULL)
+def device_removed(ctx):
+    """rxe0 goes under traffic and comes again: uroce's programs end, new ones connect. The kernel waits
+    for the programs that have the device open."""
+    count = 5
+    s, traffic = start_traffic(ctx, across.GUEST)
+    server, client = hold(ctx, across.GUEST, count, "-b")
+    removal = ctx.guest.spawn(["rdma", "link", "delete", "rxe0"])
+    client.send(signal.SIGUSR1)
+    for p in (s, server.p):
+        p.kill()
+    if removal.wait(60) != 0:
+        raise Failed(removal.output())
+    note = expect_status_12(traffic, pair.Outcome(s, traffic))
+    ctx.guest.check("rdma link add rxe0 type rxe netdev eth0")
+    expect_end(client.result(BOUND, ctx.on_wait), count)
+    ping(ctx, across.GUEST)
+    return note
+
+
+@row("endings/link-down", least=FULL)
+def link_down(ctx):
+    """The guest's, while uroce sends: it arrives when the link is back. (A queue pair of Soft-RoCE that
+    sends itself meanwhile goes to the error state.)"""
+    count = 20
+    server, client = hold(ctx, across.GUEST, count, "-a", 20)
+    ask(client)
+    ctx.guest.check(["ip", "link", "set", "eth0", "down"])
+    client.send(signal.SIGUSR1)
+    time.sleep(1)
+    if client.p.output().count("all answered") != 1:
+        raise Failed("answers came through a link that was down")
+    # the addresses of IPv6 have gone with the link
+    ctx.guest.check(f"ip link set eth0 up; ip addr add {ctx.guest.ipv6}/64 dev eth0 nodad")
+    process.wait_until(lambda: client.p.output().count("all answered") == 2, 60, "the answers")
+    end_well(server, client, count)
+
+
+def add_interrupted(server):
+    @row(f"endings/interrupted/{server}-serves", least=FULL)
+    def interrupted(ctx):
+        """The peer stands still, our link goes down, each for a second: no byte of a stream is lost."""
+        here, there = across.sides(ctx, server)
+        common = ["rstream", "-T", "v", "-S", "65536", "-C", "10", "-I", "40", "-p",
+                  str(pair.next_port())]
+        s = rdmacm.start_server(ctx, here, [*common, "-b", here.ipv4])
+        c = there.spawn([*common, "-s", here.ipv4])
+        ours = s if server == across.OURS else c
+
+        def wait_for_traffic():
+            least = packets_received(ours) + 1000
+            process.wait_until(lambda: packets_received(ours) > least, 60, "traffic", interval=0.1)
+        wait_for_traffic()
+        ctx.guest.freeze()
+        time.sleep(1)
+        ctx.guest.thaw()
+        wait_for_traffic()
+        ctx.ours.ns.run("sh", "-c", f"ip link set ur0 down; sleep 1; ip link set ur0 up; "
+                        f"ip addr add {ctx.ours.ipv6}/64 dev ur0 nodad")
+        outcome = pair.Outcome(s, c)
+        for p in (c, s):
+            if p.wait(200, ctx.on_wait) != 0:
+                raise Failed(outcome.text())
+
+
+for _server in across.SERVERS:
+    add_interrupted(_server)
