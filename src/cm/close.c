@@ -326,10 +326,20 @@ void roce_cm_destroy(struct roce_cm *cm, struct roce_cm_id *id, roce_ns_t now)
 
 /* ---- after a restart ---- */
 
+/*
+ * A REP was sent, and the RTU may be lost with the CM that waited for it. The REP is not known any
+ * more, so the connection cannot be had; but the peer may believe that it has it, and would never
+ * hear otherwise.
+ */
+static bool is_answered(enum roce_cm_state state)
+{
+	return state == ROCE_CM_STATE_REP_SENT || state == ROCE_CM_STATE_MRA_REP_RCVD;
+}
+
 bool roce_cm_can_restore(enum roce_cm_state state)
 {
-	return state == ROCE_CM_STATE_ESTABLISHED || state == ROCE_CM_STATE_DREQ_SENT ||
-	       state == ROCE_CM_STATE_DREQ_RCVD;
+	return is_answered(state) || state == ROCE_CM_STATE_ESTABLISHED ||
+	       state == ROCE_CM_STATE_DREQ_SENT || state == ROCE_CM_STATE_DREQ_RCVD;
 }
 
 int roce_cm_restore(struct roce_cm *cm, struct roce_cm_owner *owner, void *user,
@@ -356,7 +366,7 @@ int roce_cm_restore(struct roce_cm *cm, struct roce_cm_owner *owner, void *user,
 	roce_cm_enter_qpn(cm, id);
 	roce_cm_id_join(id, owner, user);
 	roce_cm_count(cm, ROCE_CM_STAT_RESTORED);
-	if (info->state == ROCE_CM_STATE_DREQ_SENT) {
+	if (info->state == ROCE_CM_STATE_DREQ_SENT || is_answered(info->state)) {
 		id->info.state = ROCE_CM_STATE_ESTABLISHED;
 		roce_cm_send_dreq(cm, id, now);
 	}

@@ -354,8 +354,9 @@ void roce_cm_forget(struct roce_cm *cm, struct roce_cm_id *id);
 
 bool roce_cm_can_restore(enum roce_cm_state state);
 
-/* A connection of before a restart: `info` as roce_cm_id_info() gave it in ESTABLISHED, DREQ_SENT
- * (then a DREQ goes out anew) or DREQ_RCVD. -EEXIST when one of the numbers is taken. */
+/* A connection of before a restart: `info` as roce_cm_id_info() gave it in ESTABLISHED, DREQ_RCVD,
+ * DREQ_SENT (then a DREQ goes out anew), REP_SENT or MRA_REP_RCVD (then one goes out as well).
+ * -EEXIST when one of the numbers is taken. */
 int roce_cm_restore(struct roce_cm *cm, struct roce_cm_owner *owner, void *user,
 		    const struct roce_cm_info *info, roce_ns_t now, struct roce_cm_id **out_id)
 	__attribute__((warn_unused_result));

@@ -95,7 +95,9 @@ static void saved__only_what_can_go_on(void **state)
 	for (unsigned i = 0; i < ROCE_CM_STATE_COUNT; i++) {
 		info.state = (enum roce_cm_state)i;
 		roce_cm_saved_encode(&info, &saved);
-		assert_int_equal(saved.length > 0, i == ROCE_CM_STATE_ESTABLISHED ||
+		assert_int_equal(saved.length > 0, i == ROCE_CM_STATE_REP_SENT ||
+							   i == ROCE_CM_STATE_MRA_REP_RCVD ||
+							   i == ROCE_CM_STATE_ESTABLISHED ||
 							   i == ROCE_CM_STATE_DREQ_SENT ||
 							   i == ROCE_CM_STATE_DREQ_RCVD);
 		if (saved.length) {

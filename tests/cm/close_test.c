@@ -450,7 +450,7 @@ static void restore__later_dreq_works(void **state)
 	assert_int_equal(roce_cm_disconnect(again.cm, id, p.now), 0);
 	host_exchange(&p.a, &again, p.now);
 	host_expect(&p.a, 1, ROCE_CM_REPORT_DISCONNECTED, 0);
-	info.state = ROCE_CM_STATE_REP_SENT;
+	info.state = ROCE_CM_STATE_REQ_RCVD;
 	assert_int_equal(roce_cm_restore(again.cm, &again.owner, NULL, &info, p.now, &id), -EINVAL);
 	host_fini(&again);
 	pair_fini(&p);
@@ -492,6 +492,31 @@ static void restore__while_closing(void **state)
 	host_take(&a, lost);
 	host_fini(&a);
 	host_fini(&b);
+	pair_fini(&p);
+}
+
+/* Restarted between REP and RTU: a peer that has had the REP hears that nothing comes of it. */
+static void restore__before_rtu(void **state)
+{
+	struct roce_cm_info info;
+	struct roce_cm_id *id;
+	struct host again;
+	struct pair p;
+
+	(void)state;
+	pair_establish(&p);
+	roce_cm_id_info(p.passive, &info);
+	info.state = ROCE_CM_STATE_REP_SENT;
+	assert_true(roce_cm_can_restore(info.state));
+	host_init(&again, 2, 55, NULL);
+	assert_int_equal(roce_cm_restore(again.cm, &again.owner, NULL, &info, p.now, &id), 0);
+	assert_int_equal(roce_cm_id_state(id), ROCE_CM_STATE_DREQ_SENT);
+	host_exchange(&p.a, &again, p.now);
+	host_expect(&p.a, 1, ROCE_CM_REPORT_DISCONNECTED, 0);
+	assert_int_equal(roce_cm_disconnect(p.a.cm, p.active, p.now), 0);
+	host_exchange(&p.a, &again, p.now);
+	host_expect(&again, 0, ROCE_CM_REPORT_DISCONNECTED, 0);
+	host_fini(&again);
 	pair_fini(&p);
 }
 
@@ -546,6 +571,7 @@ int main(void)
 		cmocka_unit_test(stale__in_the_rep),
 		cmocka_unit_test(restore__later_dreq_works),
 		cmocka_unit_test(restore__while_closing),
+		cmocka_unit_test(restore__before_rtu),
 		cmocka_unit_test(lap__is_refused),
 	};
 
