@@ -284,7 +284,8 @@ static void workload__the_seed_decides(void **state)
 	count = flows.count;
 	build(&c);
 	assert_int_equal(flows.count, count);
-	assert_memory_equal(&flows.at[0], &first, sizeof(first));
+	/* The struct ends in padding, which is not copied everywhere. */
+	assert_memory_equal(&flows.at[0], &first, offsetof(struct roce_flow, is_not_ecn) + 1);
 	/* These were so with every compiler that was tried. */
 	assert_int_equal(count, 94);
 	assert_int_equal(first.start_ps, 47757198);
