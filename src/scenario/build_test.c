@@ -406,6 +406,44 @@ static void build__case_076_control_changes_results(void **state)
 	drop();
 }
 
+/* Jain's index of what the flows have got. */
+static double fairness(void)
+{
+	double sum = 0;
+	double squares = 0;
+
+	for (uint32_t i = 0; i < plan.flows.count; i++) {
+		struct roce_fabric_flow_result r;
+
+		roce_fabric_flow_result(built.fabric, i, &r);
+		sum += (double)r.bytes_delivered;
+		squares += (double)r.bytes_delivered * (double)r.bytes_delivered;
+	}
+	return sum * sum / squares / plan.flows.count;
+}
+
+/* Fair by port, and by flow. */
+static void build__a_parking_lot(void **state)
+{
+	static const char form[] = "topology: {kind: parking-lot, switches: 3}\nuntil: 10ms\n"
+				   "switch: {buffer: {pg_lossless: {static_th: 400kB}}, ecn: "
+				   "{kmin: 100kB, kmax: 300kB}}\n"
+				   "host: {cc: %s}\n"
+				   "workload: [{from: h0..h4, to: h5, bytes: 200MB}]\n";
+	char text[512];
+
+	(void)state;
+	snprintf(text, sizeof(text), form, "none");
+	run(text);
+	assert_true(fairness() < 0.65); /* 1, 1, 2, 2, 6 of 12: 0.626 */
+	drop();
+	snprintf(text, sizeof(text), form, "dcqcn");
+	run(text);
+	assert_true(fairness() > 0.98);
+	assert_true(outcome.workloads[0].bytes > UINT64_C(100000000)); /* of 125 MB */
+	drop();
+}
+
 static void build__case_072_many_ports_and_hosts(void **state)
 {
 	static const uint32_t hosts[] = {1024, 5000};
@@ -480,6 +518,7 @@ int main(void)
 		cmocka_unit_test(build__minimal_routes_of_a_dragonfly),
 		cmocka_unit_test(build__links_with_faults),
 		cmocka_unit_test(build__links_that_go_down),
+		cmocka_unit_test(build__a_parking_lot),
 		cmocka_unit_test(build__case_072_many_ports_and_hosts),
 		cmocka_unit_test(build__case_076_control_changes_results),
 		cmocka_unit_test(build__case_078_long_delays),
