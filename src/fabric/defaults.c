@@ -51,6 +51,7 @@ void roce_fabric_port_defaults(struct roce_fabric_port_config *out)
 	/* Those of simulations in the literature at 100G. */
 	out->ecn[PRIO_ROCE] = (struct roce_fabric_ecn){
 		.is_enabled = true,
+		.is_mark_only = true, /* NVIDIA's switches: ECN and RED are set apart */
 		.kmin_bytes = 400 * KB,
 		.kmax_bytes = 1600 * KB,
 		.pmax_ppm = 200000,

@@ -52,9 +52,12 @@ struct roce_fabric_qos {
 
 /* ---- ECN ---- */
 
-/* WRED on the bytes in the egress queue, where ECN-capable frames are marked instead of dropped. */
+/* WRED on the bytes in the egress queue, where ECN-capable frames are marked instead of dropped.
+ * Data is ECN-capable, acknowledgements are not. */
 struct roce_fabric_ecn {
 	bool is_enabled;
+	bool is_mark_only;  /* what is not ECN-capable passes; else WRED drops it in place of a mark
+			     */
 	bool is_at_dequeue; /* decide when the frame leaves, by what stays; else as it comes */
 	uint32_t kmin_bytes;
 	uint32_t kmax_bytes;

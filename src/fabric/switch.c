@@ -119,7 +119,7 @@ static enum wred draw_wred(struct roce_fabric_switch *sw, const struct roce_fabr
 	return (roce_prng_next(&sw->wred) >> 32) * PPM < ppm << 32 ? WRED_HIT : WRED_PASS;
 }
 
-/* False: WRED drops what it cannot mark. */
+/* False: it cannot be marked. */
 static bool mark(struct roce_fabric_port *out, struct roce_fabric_frame *frame)
 {
 	struct roce_fabric *f = out->f;
@@ -205,7 +205,8 @@ void roce_fabric_switch_receive(struct roce_fabric_port *in, struct roce_fabric_
 	}
 	ecn = &out->profile->cfg.ecn[tc];
 	if (ecn->is_enabled && !ecn->is_at_dequeue &&
-	    draw_wred(node->sw, ecn, out->queues[tc].bytes) == WRED_HIT && !mark(out, frame)) {
+	    draw_wred(node->sw, ecn, out->queues[tc].bytes) == WRED_HIT && !mark(out, frame) &&
+	    !ecn->is_mark_only) {
 		roce_fabric_drop(out, frame, ROCE_FABRIC_DROP_WRED);
 		return;
 	}
@@ -227,7 +228,7 @@ bool roce_fabric_switch_leave(struct roce_fabric_port *out, const struct roce_fa
 
 	roce_fabric_buffer_give(sw, &out->node->ports[frame->in_port], frame);
 	if (!ecn->is_enabled || !ecn->is_at_dequeue ||
-	    draw_wred(sw, ecn, queue->bytes) == WRED_PASS || mark(out, frame))
+	    draw_wred(sw, ecn, queue->bytes) == WRED_PASS || mark(out, frame) || ecn->is_mark_only)
 		return true;
 	roce_fabric_drop(out, frame, ROCE_FABRIC_DROP_WRED);
 	return false;

@@ -79,6 +79,7 @@ void roce_build_switch_port(const struct roce_switch_conf *c, struct roce_fabric
 
 		ecn->is_enabled = c->ecn && c->ecn_tc.at[i];
 		if (ecn->is_enabled) {
+			ecn->is_mark_only = !c->red;
 			ecn->is_at_dequeue = c->mark_at == ROCE_MARK_AT_DEQUEUE;
 			ecn->kmin_bytes = bytes_of(c->kmin);
 			ecn->kmax_bytes = bytes_of(c->kmax);

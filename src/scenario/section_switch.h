@@ -58,6 +58,8 @@ enum roce_watchdog_action { ROCE_WATCHDOG_DROP, ROCE_WATCHDOG_FORWARD };
 	  "everything is marked above; SONiC's green_max_threshold", "HPCC ns-3 at 100G")          \
 	X(pmax, "ecn.pmax", PERCENT, "20%", NULL, "100%", NULL, 0,                                 \
 	  "part marked at kmax; SONiC's green_drop_probability", "HPCC ns-3")                      \
+	X(red, "ecn.red", BOOL, "false", NULL, NULL, NULL, 0,                                      \
+	  "drop by the same curve what is not ECN-capable, as acknowledgements", "NVIDIA's switches mark only; SONiC's wred_green_enable drops") \
 	X(mark_at, "ecn.at", WORD, "enqueue", NULL, NULL, "enqueue|dequeue", 0,                    \
 	  "where the queue is looked at", "where WRED stands")                     \
 	X(watchdog, "watchdog.enabled", BOOL, "false", NULL, NULL, NULL, ROCE_WHOLE_SWITCH, \

@@ -193,7 +193,7 @@ static void tie__who_comes_at_once_shares_the_drops(void **state)
 
 /* ---- ECN ---- */
 
-static struct roce_fabric_totals run_ecn(uint32_t senders, bool is_capable)
+static struct roce_fabric_totals run_ecn(uint32_t senders, bool is_capable, bool is_mark_only)
 {
 	struct roce_fabric_totals totals;
 	struct net net;
@@ -201,6 +201,7 @@ static struct roce_fabric_totals run_ecn(uint32_t senders, bool is_capable)
 	net_defaults(&net);
 	net.sw.port.ecn[PRIO_A].kmin_bytes = 100000;
 	net.sw.port.ecn[PRIO_A].kmax_bytes = 400000;
+	net.sw.port.ecn[PRIO_A].is_mark_only = is_mark_only;
 	net_star(&net, senders + 1);
 	for (uint32_t i = 0; i < senders; i++) {
 		struct roce_fabric_flow_config flow = net_flow(i, senders, 4 << 20);
@@ -217,8 +218,8 @@ static struct roce_fabric_totals run_ecn(uint32_t senders, bool is_capable)
 /* case_075 */
 static void ecn__marks_under_load_only(void **state)
 {
-	struct roce_fabric_totals one = run_ecn(1, true);
-	struct roce_fabric_totals two = run_ecn(2, true);
+	struct roce_fabric_totals one = run_ecn(1, true, false);
+	struct roce_fabric_totals two = run_ecn(2, true, false);
 
 	(void)state;
 	assert_int_equal(one.ecn_marks, 0);
@@ -229,11 +230,22 @@ static void ecn__marks_under_load_only(void **state)
 /* What does not understand marks is dropped in their place, and comes again. */
 static void ecn__drops_what_it_cannot_mark(void **state)
 {
-	struct roce_fabric_totals two = run_ecn(2, false);
+	struct roce_fabric_totals two = run_ecn(2, false, false);
 
 	(void)state;
 	assert_int_equal(two.ecn_marks, 0);
 	assert_true(two.drops[ROCE_FABRIC_DROP_WRED] > 0);
+	assert_int_equal(two.flows_done, 2);
+}
+
+/* Or it passes, where the switch marks only. */
+static void ecn__passes_what_it_cannot_mark(void **state)
+{
+	struct roce_fabric_totals two = run_ecn(2, false, true);
+
+	(void)state;
+	assert_int_equal(two.ecn_marks, 0);
+	assert_int_equal(two.drops[ROCE_FABRIC_DROP_WRED], 0);
 	assert_int_equal(two.flows_done, 2);
 }
 
@@ -270,6 +282,7 @@ int main(void)
 		cmocka_unit_test(tie__who_comes_at_once_shares_the_drops),
 		cmocka_unit_test(ecn__marks_under_load_only),
 		cmocka_unit_test(ecn__drops_what_it_cannot_mark),
+		cmocka_unit_test(ecn__passes_what_it_cannot_mark),
 		cmocka_unit_test(ecn__at_dequeue),
 	};
 
