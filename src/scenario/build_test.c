@@ -330,6 +330,22 @@ static void build__minimal_routes_of_a_dragonfly(void **state)
 	drop();
 }
 
+/* A host that takes 10 Gb/s in: its switch is paused, others are not held up. */
+static void build__a_slow_receiver(void **state)
+{
+	(void)state;
+	run("topology: {hosts: 4}\nhosts: [{match: h3, drain_rate: 10G}]\nhost: {cc: none}\n"
+	    "workload: [{name: slow, from: h0, to: h3, bytes: 2MB}, {name: fast, from: h1, to: h2, "
+	    "bytes: 2MB}]\n");
+	assert_int_equal(outcome.end, ROCE_FABRIC_END_DONE);
+	assert_true(roce_outcome_goodput(&outcome.workloads[0]) < 10.1e9);
+	assert_true(roce_outcome_goodput(&outcome.workloads[0]) > 9.5e9);
+	assert_true(roce_outcome_goodput(&outcome.workloads[1]) > 90e9);
+	assert_true(outcome.totals.pause_frames > 0);
+	assert_int_equal(outcome.drops, 0);
+	drop();
+}
+
 /* Whatever the links do, what was asked for arrives; each fault is counted as itself. */
 static void build__links_with_faults(void **state)
 {
@@ -516,6 +532,7 @@ int main(void)
 		cmocka_unit_test(build__filters),
 		cmocka_unit_test(build__static_routes),
 		cmocka_unit_test(build__minimal_routes_of_a_dragonfly),
+		cmocka_unit_test(build__a_slow_receiver),
 		cmocka_unit_test(build__links_with_faults),
 		cmocka_unit_test(build__links_that_go_down),
 		cmocka_unit_test(build__a_parking_lot),
