@@ -46,7 +46,7 @@ static void list_section(FILE *out, const struct roce_section *section, const ch
 	for (uint32_t i = 0; i < section->key_count; i++) {
 		const struct roce_key *key = &section->keys[i];
 
-		if (strncmp(key->path, group, length) != 0)
+		if (strncmp(key->path, group, length) != 0 || (key->only & section->refused))
 			continue;
 		name_of(section, key, name);
 		fprintf(out, "  %-40s %-20s %s\n", name, default_of(key), key->text);

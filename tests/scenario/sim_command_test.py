@@ -132,6 +132,9 @@ class Command(unittest.TestCase):
         for name in ("pg_lossless", "buffer.pg_lossless", "switch.buffer.pg_lossless"):
             self.assertIn("  switch.buffer.pg_lossless.xoff ", sim("--explain", name).stdout, name)
         self.assertNotIn("ecn", sim("--explain", "pg_lossless").stdout)
+        done = sim("--explain", "ports")
+        self.assertIn("  ports.ecn.kmin ", done.stdout)
+        self.assertNotIn("ports.latency", done.stdout)  # of a whole switch
         done = sim("--explain", "kmni")
         self.assertEqual(done.returncode, 2)
         self.assertIn("did you mean switch.ecn.kmin?", done.stderr)
