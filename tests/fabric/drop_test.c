@@ -241,8 +241,8 @@ static void faults__loss_is_made_good(void **state)
 	net_end(&net);
 }
 
-/* case_067: the last packet, or its ACK, is lost: the flow ends a timeout later. */
-static void faults__a_lost_end_costs_a_timeout(void **state)
+/* The last packet, or its ACK, is lost: the flow ends a timeout later. */
+static void faults__case_067_a_lost_end_costs_a_timeout(void **state)
 {
 	const uint64_t timeout_ps = (UINT64_C(4096) << 8) * PS_PER_NS;
 
@@ -282,7 +282,7 @@ int main(void)
 		cmocka_unit_test(link__down_and_up_again),
 		cmocka_unit_test(link__routes_around_it),
 		cmocka_unit_test(faults__loss_is_made_good),
-		cmocka_unit_test(faults__a_lost_end_costs_a_timeout),
+		cmocka_unit_test(faults__case_067_a_lost_end_costs_a_timeout),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

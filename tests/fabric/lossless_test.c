@@ -238,8 +238,7 @@ static struct incast run_incast(uint64_t metres, uint32_t headroom_bytes)
 	return result;
 }
 
-/* case_068 */
-static void incast__computed_headroom_is_what_it_takes(void **state)
+static void incast__case_068_computed_headroom_is_what_it_takes(void **state)
 {
 	static const uint64_t metres[] = {1, 30, 300};
 
@@ -256,7 +255,7 @@ static void incast__computed_headroom_is_what_it_takes(void **state)
 	}
 }
 
-static void incast__without_headroom_drops(void **state)
+static void incast__case_068_without_headroom_drops(void **state)
 {
 	struct incast none = run_incast(30, 0);
 
@@ -271,8 +270,8 @@ int main(void)
 		cmocka_unit_test(pause__repeated_has_no_gap),
 		cmocka_unit_test(slow_receiver__pauses_its_switch),
 		cmocka_unit_test(slow_receiver__drops_without_pfc),
-		cmocka_unit_test(incast__computed_headroom_is_what_it_takes),
-		cmocka_unit_test(incast__without_headroom_drops),
+		cmocka_unit_test(incast__case_068_computed_headroom_is_what_it_takes),
+		cmocka_unit_test(incast__case_068_without_headroom_drops),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

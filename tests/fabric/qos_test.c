@@ -215,8 +215,7 @@ static struct roce_fabric_totals run_ecn(uint32_t senders, bool is_capable, bool
 	return totals;
 }
 
-/* case_075 */
-static void ecn__marks_under_load_only(void **state)
+static void ecn__case_075_marks_under_load_only(void **state)
 {
 	struct roce_fabric_totals one = run_ecn(1, true, false);
 	struct roce_fabric_totals two = run_ecn(2, true, false);
@@ -280,7 +279,7 @@ int main(void)
 		cmocka_unit_test(strict__first),
 		cmocka_unit_test(trust_pcp__untagged_is_the_default),
 		cmocka_unit_test(tie__who_comes_at_once_shares_the_drops),
-		cmocka_unit_test(ecn__marks_under_load_only),
+		cmocka_unit_test(ecn__case_075_marks_under_load_only),
 		cmocka_unit_test(ecn__drops_what_it_cannot_mark),
 		cmocka_unit_test(ecn__passes_what_it_cannot_mark),
 		cmocka_unit_test(ecn__at_dequeue),
