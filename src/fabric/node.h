@@ -93,7 +93,9 @@ struct roce_fabric_host_config {
 	uint32_t rx_buffer_bytes;
 	const char *timing; /* of ACK timeouts: a name of transport/timing.h; NULL: "spec" */
 	uint32_t ack_interval_packets; /* an ACK is asked for at least so often */
-	uint32_t segment_bytes;	 /* packets of RC and UC carry so many, if less than the path MTU */
+	uint32_t segment_bytes; /* packets of RC and UC carry so many, if less than the path MTU */
+	/* After a loss the whole message is sent again, as early adapters did it; on all hosts. */
+	bool is_go_back_0;
 	bool is_untagged;	 /* frames have no VLAN tag, so no PCP */
 	bool is_pausing_forever; /* broken: sends pauses for all its PFC priorities */
 };
