@@ -7,7 +7,7 @@ SEED   ?= 1
 T      ?=
 ARGS   ?=
 
-.PHONY: all debug tsan clang fuzz-build quick check programs conform interop bench sim schema fuzz demo install uninstall \
+.PHONY: all debug tsan clang fuzz-build quick check programs conform interop gallery bench sim schema fuzz demo install uninstall \
 	clean stats format help
 
 all: ## release into build/
@@ -45,6 +45,9 @@ bench: all ## measure beside TCP and bare UDP; RECORD=1 appends to bench/HISTORY
 
 sim: all ## replay one seed of the simulated link with its trace: make sim SEED=42
 	@build/tests/sim-rc --seed $(SEED) --trace $(ARGS)
+
+gallery: all ## the pictures of scenarios/*.md, from the reports of their scenarios
+	@tools/dev/gallery.py build/bin/uroce $(ARGS)
 
 schema: all ## scenarios/schema.json, from the tables of keys
 	@build/bin/uroce sim --schema > scenarios/schema.json

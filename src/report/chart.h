@@ -74,7 +74,8 @@ struct roce_chart_bar {
 void roce_chart_bars(FILE *out, const char *title, enum roce_quantity quantity,
 		     const struct roce_chart_bar *bars, size_t count);
 
-/* When something held: a lane for each name, a block for each span. */
+/* When something held: a lane for each name, a block for each span, or for several that no pixel
+ * tells apart. Spans of one lane and kind come in the order of time. */
 struct roce_chart_span {
 	uint32_t lane;
 	uint32_t kind; /* colour, below ROCE_CHART_SERIES_MAX */

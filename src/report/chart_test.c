@@ -195,6 +195,27 @@ static void draw_blocks(FILE *out)
 	roce_chart_bars(out, "Shares", ROCE_QUANTITY_BITS_RATE, bars, 2);
 }
 
+/* Thousands in one pixel are one block that says how many. */
+static void spans_of_one_pixel_are_merged(void **state)
+{
+	static const char *const lanes[] = {"port"}, *const kinds[] = {"paused"};
+	static struct roce_chart_span spans[10000];
+	struct roce_chart_timeline timeline = {"Pauses", lanes, 1, kinds, 1, spans, 10000, 0, 2};
+	struct text text;
+
+	(void)state;
+	for (int i = 0; i < 9999; i++)
+		spans[i] = (struct roce_chart_span){0, 0, i * 1e-4, i * 1e-4 + 5e-5};
+	spans[9999] = (struct roce_chart_span){0, 0, 1.5, 1.6};
+	open_text(&text);
+	roce_chart_timeline(text.out, &timeline);
+	finish_text(&text);
+	assert_int_equal(count_of(text.bytes, "<rect class=\"span"), 2);
+	assert_non_null(strstr(text.bytes, "paused 9999 times from 0, for 500 ms in all"));
+	assert_non_null(strstr(text.bytes, "paused from 1.50 s for 100 ms"));
+	free(text.bytes);
+}
+
 /* Spans outside the time or the lanes are not drawn, one of no width is. */
 static void spans_are_drawn_within_their_lanes(void **state)
 {
@@ -300,6 +321,7 @@ int main(void)
 		cmocka_unit_test(a_spike_survives_thinning),
 		cmocka_unit_test(curves_beyond_the_colours_are_counted),
 		cmocka_unit_test(a_distribution_ends_at_its_top),
+		cmocka_unit_test(spans_of_one_pixel_are_merged),
 		cmocka_unit_test(spans_are_drawn_within_their_lanes),
 		cmocka_unit_test(a_network_shows_every_node_and_link),
 		cmocka_unit_test(a_whole_page_is_well_formed),
