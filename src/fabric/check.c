@@ -99,6 +99,9 @@ static enum roce_fabric_fault check_ends(const struct roce_fabric *f,
 		return ROCE_FABRIC_FAULT_UNPREPARED;
 	if (cfg->src >= f->node_count || cfg->dst >= f->node_count)
 		return ROCE_FABRIC_FAULT_NO_SUCH_NODE;
+	if (cfg->via != ROCE_FABRIC_DIRECT &&
+	    (cfg->via >= f->node_count || !f->nodes[cfg->via].host))
+		return ROCE_FABRIC_FAULT_NOT_HOST;
 	if (cfg->src == cfg->dst || !f->nodes[cfg->src].host || !f->nodes[cfg->dst].host)
 		return ROCE_FABRIC_FAULT_NOT_HOST;
 	return ROCE_FABRIC_FAULT_NONE;

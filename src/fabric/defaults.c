@@ -68,6 +68,7 @@ void roce_fabric_switch_defaults(struct roce_fabric_switch_config *out)
 		.watchdog = {.poll_ps = 200 * PS_PER_MS,
 			     .detect_ps = 200 * PS_PER_MS,
 			     .restore_ps = 200 * PS_PER_MS},
+		.region = ROCE_FABRIC_REGION_OWN,
 		.rank = -1,
 	};
 	roce_fabric_port_defaults(&out->port);
@@ -91,6 +92,7 @@ void roce_fabric_host_defaults(struct roce_fabric_host_config *out)
 void roce_fabric_flow_defaults(struct roce_fabric_flow_config *out)
 {
 	*out = (struct roce_fabric_flow_config){
+		.via = ROCE_FABRIC_DIRECT,
 		.operation = ROCE_FABRIC_WRITE,
 		.transport = ROCE_FABRIC_RC,
 		.bytes = 1000 * KB,

@@ -302,6 +302,7 @@ static struct roce_fabric_flow *make_flow(struct roce_fabric *f,
 	if (!flow)
 		return NULL;
 	flow->cfg = *cfg;
+	flow->via = cfg->via == ROCE_FABRIC_DIRECT ? cfg->via : f->nodes[cfg->via].host_number;
 	flow->cfg.after = NULL;
 	if (cfg->after_count) {
 		after = calloc(cfg->after_count, sizeof(*after));

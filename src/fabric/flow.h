@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ROCE_FABRIC_NEVER UINT64_MAX /* a time that has not come */
+#define ROCE_FABRIC_NEVER  UINT64_MAX /* a time that has not come */
+#define ROCE_FABRIC_DIRECT UINT32_MAX /* by way of nobody */
 
 /* X(enumerator, name) */
 #define ROCE_FABRIC_OPERATIONS(X)                                        \
@@ -45,6 +46,9 @@ const char *roce_fabric_transport_str(enum roce_fabric_transport transport);
 struct roce_fabric_flow_config {
 	uint32_t src; /* nodes; src is who posts */
 	uint32_t dst;
+	/* A host, or ROCE_FABRIC_DIRECT: frames, and what answers them, are routed towards it until
+	 * they are in its switch's region, and to their destination from there (Valiant). */
+	uint32_t via;
 	uint8_t operation; /* enum roce_fabric_operation */
 	uint8_t transport; /* enum roce_fabric_transport */
 	uint64_t bytes;

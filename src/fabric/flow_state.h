@@ -37,6 +37,7 @@ struct roce_fabric_flow {
 	struct roce_fabric_histogram *histogram; /* of its tag, or NULL */
 	struct roce_fabric_flow_qp *qps;
 	uint32_t index;
+	uint32_t via;	   /* host number, or ROCE_FABRIC_DIRECT */
 	uint32_t qps_open; /* with messages that src waits for */
 	uint32_t message_bytes;
 	uint32_t after_open; /* predecessors that have not ended */

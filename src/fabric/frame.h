@@ -30,6 +30,7 @@ struct roce_fabric_frame {
 	uint32_t src; /* hosts, numbered among hosts */
 	uint32_t dst;
 	uint32_t hash; /* of its flow */
+	uint32_t via;  /* host, or ROCE_FABRIC_DIRECT: no more */
 	uint32_t in_port;
 	uint16_t udp_sport;
 	uint8_t prio; /* at the node where it is */

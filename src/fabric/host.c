@@ -244,6 +244,32 @@ static void classify(const struct roce_fabric_host *host, struct roce_fabric_fra
 	frame->pcp = cfg->is_untagged ? ROCE_FABRIC_UNTAGGED : frame->prio;
 }
 
+static void queue(struct roce_fabric_port *port, struct roce_fabric_frame *frame)
+{
+	roce_fabric_queue_push(port, frame, port->profile->cfg.qos.prio_to_tc[frame->prio]);
+}
+
+static void on_held(struct roce_event *ev)
+{
+	struct roce_fabric_late *late = roce_container_of(ev, struct roce_fabric_late, ev);
+	struct roce_fabric_port *port = late->to;
+
+	queue(port, late->frame);
+	roce_fabric_late_put(port->f, late);
+	roce_fabric_port_kick(port);
+}
+
+/* An adapter whose firmware takes its time to notify. */
+static void hold(struct roce_fabric_host *host, struct roce_fabric_frame *frame)
+{
+	struct roce_fabric_late *late = roce_fabric_late_get(host->f, on_held);
+
+	late->to = host->port;
+	late->frame = frame;
+	roce_event_schedule(&host->f->queue, &late->ev,
+			    host->f->queue.now_ps + host->cfg.cnp_delay_ps);
+}
+
 static void make_frame(struct roce_fabric_host *host, const struct roce_tx_pkt *pkt)
 {
 	struct roce_fabric *f = host->f;
@@ -260,6 +286,7 @@ static void make_frame(struct roce_fabric_host *host, const struct roce_tx_pkt *
 	frame->src = host->port->node->host_number;
 	frame->dst = to->port->node->host_number;
 	frame->hash = fq->hash[!is_forward];
+	frame->via = fq->flow->via;
 	frame->udp_sport = fq->udp_sport;
 	frame->flags = (uint8_t)((is_v6 ? ROCE_FABRIC_FRAME_V6 : 0) |
 				 (is_forward ? 0 : ROCE_FABRIC_FRAME_BACK));
@@ -269,8 +296,10 @@ static void make_frame(struct roce_fabric_host *host, const struct roce_tx_pkt *
 	frame->hdr = pkt->hdr;
 	if (pkt->payload.length)
 		roce_fabric_flow_on_sent(fq, is_forward, &pkt->hdr, pkt->payload.length);
-	roce_fabric_queue_push(host->port, frame,
-			       host->port->profile->cfg.qos.prio_to_tc[frame->prio]);
+	if (frame->flags & ROCE_FABRIC_FRAME_CNP && host->cfg.cnp_delay_ps)
+		hold(host, frame);
+	else
+		queue(host->port, frame);
 }
 
 uint8_t roce_fabric_host_waiting(const struct roce_fabric_port *port)

@@ -35,7 +35,8 @@ struct roce_fabric_watchdog {
 	uint64_t restore_ps;
 };
 
-#define ROCE_FABRIC_PORT_ANY UINT32_MAX
+#define ROCE_FABRIC_PORT_ANY   UINT32_MAX
+#define ROCE_FABRIC_REGION_OWN UINT32_MAX
 
 /* A filter; frames that match are dropped and counted. */
 struct roce_fabric_acl_rule {
@@ -57,6 +58,9 @@ struct roce_fabric_switch_config {
 	struct roce_fabric_watchdog watchdog;
 	const struct roce_fabric_acl_rule *acl; /* copied */
 	uint32_t acl_count;
+	/* Switches of one region are one to flows that go by way of it (flow.h); REGION_OWN: each
+	 * is a region of its own. */
+	uint32_t region;
 	int32_t rank; /* level for up-down routing, hosts below all; -1: distance from the hosts */
 };
 
@@ -87,6 +91,9 @@ struct roce_fabric_host_config {
 	struct roce_cc_params cc_params;
 	bool is_reaction_off;	  /* what it is told it does not heed */
 	bool is_notification_off; /* it does not tell */
+	uint64_t cnp_delay_ps;	  /* from its decision to send a CNP to when that is queued */
+	/* Losses are made good by sending the whole message again; both ends must agree. */
+	bool is_go_back_0;
 	/* A receiver that cannot keep up: bytes wait in a buffer that drains at drain_bps, and
 	 * above xoff pauses are sent. 0: as fast as the line. */
 	uint64_t drain_bps;

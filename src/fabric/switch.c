@@ -84,12 +84,23 @@ static uint32_t hash_as_hpcc(const struct roce_fabric_node *node,
 	return roce_fabric_murmur3(words, 3, node->index);
 }
 
+/* Whether the detour ends here. */
+static bool is_region_of(const struct roce_fabric_node *node, uint32_t host)
+{
+	const struct roce_fabric *f = node->ports->f;
+	const struct roce_fabric_node *at = f->nodes[f->host_nodes[host]].ports->peer->node;
+
+	return at == node || (at->sw && node->sw->cfg.region != ROCE_FABRIC_REGION_OWN &&
+			      at->sw->cfg.region == node->sw->cfg.region);
+}
+
 /* NULL: there is none. */
 static struct roce_fabric_port *find_egress(const struct roce_fabric_node *node,
 					    const struct roce_fabric_frame *frame)
 {
 	const struct roce_fabric_switch *sw = node->sw;
-	const struct roce_fabric_group *group = &sw->groups[sw->routes[frame->dst]];
+	uint32_t to = frame->via == ROCE_FABRIC_DIRECT ? frame->dst : frame->via;
+	const struct roce_fabric_group *group = &sw->groups[sw->routes[to]];
 	uint32_t index = 0;
 
 	if (group->count > 1)
@@ -193,6 +204,8 @@ void roce_fabric_switch_receive(struct roce_fabric_port *in, struct roce_fabric_
 	frame->prio = roce_fabric_classify(qos, frame->traffic_class, frame->pcp);
 	in->ingress[frame->prio].rx_packets++;
 	in->ingress[frame->prio].rx_bytes += frame->bytes;
+	if (__builtin_expect(frame->via != ROCE_FABRIC_DIRECT, 0) && is_region_of(node, frame->via))
+		frame->via = ROCE_FABRIC_DIRECT;
 	if (!pass_checks(in, frame, &why) || !(out = find_egress(node, frame))) {
 		roce_fabric_drop(in, frame, why);
 		return;

@@ -110,6 +110,7 @@ static int add_node(struct roce_built *built, uint32_t node)
 		return roce_fabric_add_host(built->fabric, &host, &number);
 	}
 	roce_build_switch(plan->switches[node], plan->graph.nodes[node].rank, &sw);
+	sw.region = roce_build_region(plan, node);
 	rules = make_acl(plan, node, &sw.acl_count);
 	sw.acl = rules;
 	r = roce_fabric_add_switch(built->fabric, &sw, &number);
@@ -167,9 +168,12 @@ static bool add_routes(struct roce_built *built, struct roce_problems *problems)
 
 /* ---- flows and faults ---- */
 
+#define VIA_STREAM UINT64_C(0x7661) /* a stream of chance for itself */
+
 static bool add_flows(struct roce_built *built, struct roce_problems *problems)
 {
 	const struct roce_flows *flows = &built->plan->flows;
+	struct roce_prng prng = {built->plan->scenario->general.seed ^ VIA_STREAM};
 	struct roce_fabric_flow_config cfg;
 	uint32_t number;
 
@@ -177,6 +181,7 @@ static bool add_flows(struct roce_built *built, struct roce_problems *problems)
 		int r;
 
 		roce_build_flow(built->plan, &flows->at[i], &cfg);
+		cfg.via = roce_build_via(built->plan, cfg.src, cfg.dst, &prng);
 		r = roce_fabric_add_flow(built->fabric, &cfg, &number);
 		if (r) {
 			add_refusal(built, r, "flow", problems);

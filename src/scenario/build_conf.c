@@ -210,6 +210,8 @@ void roce_build_host(const struct roce_plan *plan, uint32_t node,
 	out->rx_buffer_bytes = bytes_of(c->rx_buffer);
 	out->timing = c->timing ? "cx6" : "spec";
 	out->ack_interval_packets = (uint32_t)c->ack_interval;
+	out->is_go_back_0 = c->recovery;
+	out->cnp_delay_ps = c->cnp_delay;
 	out->is_pausing_forever = c->pause_storm;
 }
 

@@ -3,6 +3,7 @@
 #ifndef ROCE_SCENARIO_BUILD_CONF_H
 #define ROCE_SCENARIO_BUILD_CONF_H
 
+#include "base/prng.h"
 #include "fabric/fabric.h"
 #include "scenario/plan.h"
 
@@ -18,6 +19,10 @@ void roce_build_link(const struct roce_link_conf *conf, struct roce_fabric_link_
 void roce_build_flow(const struct roce_plan *plan, const struct roce_flow *flow,
 		     struct roce_fabric_flow_config *out);
 enum roce_fabric_routing roce_build_routing(const struct roce_plan *plan);
+/* Valiant: the region of a switch, and the host by way of which a flow goes. */
+uint32_t roce_build_region(const struct roce_plan *plan, uint32_t node);
+uint32_t roce_build_via(const struct roce_plan *plan, uint32_t src, uint32_t dst,
+			struct roce_prng *prng);
 /* 0 or an error of the fabric. */
 struct roce_built;
 int roce_build_routes(struct roce_built *built);

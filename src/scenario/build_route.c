@@ -66,6 +66,31 @@ static uint32_t group_of(const struct roce_plan *plan, uint32_t node)
 	return (node - plan->graph.host_count) / (uint32_t)plan->scenario->topology.routers;
 }
 
+uint32_t roce_build_region(const struct roce_plan *plan, uint32_t node)
+{
+	return plan->scenario->topology.routing == ROCE_ROUTING_VALIANT ? group_of(plan, node)
+									: ROCE_FABRIC_REGION_OWN;
+}
+
+/* A group that is neither's, drawn for the flow: its first host stands for it. */
+uint32_t roce_build_via(const struct roce_plan *plan, uint32_t src, uint32_t dst,
+			struct roce_prng *prng)
+{
+	const struct roce_topology_conf *t = &plan->scenario->topology;
+	const struct roce_graph *g = &plan->graph;
+	uint32_t hosts = (uint32_t)(t->routers * t->hosts_per_switch);
+	uint32_t groups = g->host_count / hosts;
+	uint32_t away[2] = {src / hosts, dst / hosts};
+	uint32_t group;
+
+	if (t->routing != ROCE_ROUTING_VALIANT || away[0] == away[1] || groups < 3)
+		return ROCE_FABRIC_DIRECT;
+	do {
+		group = (uint32_t)roce_prng_below(prng, groups);
+	} while (group == away[0] || group == away[1]);
+	return group * hosts;
+}
+
 /* Ports of `node` into `group` by links of their own; or to neighbours of its own group that have
  * such links. */
 static uint32_t find_group_ports(const struct roce_built *built, uint32_t node, uint32_t group,
@@ -136,7 +161,7 @@ int roce_build_routes(struct roce_built *built)
 
 	if (!r && plan->scenario->topology.routing == ROCE_ROUTING_CLOCKWISE)
 		r = add_clockwise(built);
-	if (!r && plan->scenario->topology.routing == ROCE_ROUTING_MINIMAL)
+	if (!r && plan->scenario->topology.routing >= ROCE_ROUTING_MINIMAL)
 		r = add_minimal(built);
 	for (uint32_t i = 0; i < plan->route_count && !r; i++)
 		r = add_static(built, &plan->routes[i]);

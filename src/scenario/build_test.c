@@ -134,6 +134,22 @@ static void build__keys_reach_the_ports(void **state)
 	drop();
 }
 
+static void build__keys_reach_the_hosts(void **state)
+{
+	struct roce_fabric_host_config host;
+
+	(void)state;
+	assert_true(make("host: {recovery: go-back-0, cnp_delay: 55us}\n"
+			 "hosts: [{match: h1, recovery: go-back-n}]\n"
+			 "workload: [{from: h0, to: h1}]\n"));
+	roce_build_host(&plan, 0, &host);
+	assert_true(host.is_go_back_0);
+	assert_int_equal(host.cnp_delay_ps, 55 * ROCE_PS_PER_US);
+	roce_build_host(&plan, 1, &host);
+	assert_false(host.is_go_back_0);
+	drop();
+}
+
 static void build__headrooms_of_all_ports(void **state)
 {
 	(void)state;
@@ -160,6 +176,7 @@ static void build__every_topology_carries_flows(void **state)
 		"kind: fat-tree",
 		"kind: dragonfly, groups: 3",
 		"kind: dragonfly, routing: minimal",
+		"kind: dragonfly, routing: valiant",
 		"kind: leaf-spine, routing: up-down, uplinks: 2",
 		"kind: ring, routing: clockwise",
 		"kind: graph, switch_names: [a, b], edges: [x-a, a-b, b-y, b-z]",
@@ -525,6 +542,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(build__defaults_are_the_fabrics),
 		cmocka_unit_test(build__keys_reach_the_ports),
+		cmocka_unit_test(build__keys_reach_the_hosts),
 		cmocka_unit_test(build__headrooms_of_all_ports),
 		cmocka_unit_test(build__every_topology_carries_flows),
 		cmocka_unit_test(build__every_workload_ends),

@@ -385,8 +385,9 @@ static bool resolve_all(struct roce_plan *plan, struct roce_problems *problems)
 
 	if (t->routing == ROCE_ROUTING_CLOCKWISE && t->kind != ROCE_TOPOLOGY_RING)
 		roce_problem_add(problems, t->where.routing, "routing: clockwise is for a ring");
-	if (t->routing == ROCE_ROUTING_MINIMAL && t->kind != ROCE_TOPOLOGY_DRAGONFLY)
-		roce_problem_add(problems, t->where.routing, "routing: minimal is for a dragonfly");
+	if (t->routing >= ROCE_ROUTING_MINIMAL && t->kind != ROCE_TOPOLOGY_DRAGONFLY)
+		roce_problem_add(problems, t->where.routing, "routing: %s is for a dragonfly",
+				 t->routing == ROCE_ROUTING_MINIMAL ? "minimal" : "valiant");
 	if (!roce_plan_begin(plan, problems))
 		return false;
 	resolve_links(plan, problems);

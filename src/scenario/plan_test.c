@@ -149,6 +149,7 @@ static void plan_init__each_mistake(void **state)
 		 "PFC acts on what priority 3 holds"},
 		{"topology: {routing: clockwise}\n", "routing: clockwise is for a ring"},
 		{"topology: {routing: minimal}\n", "routing: minimal is for a dragonfly"},
+		{"topology: {routing: valiant}\n", "routing: valiant is for a dragonfly"},
 		{"hosts: [{match: h1, address: ipv6}]\n",
 		 "h0 and h1 have addresses of different kinds"},
 		{"topology: {kind: leaf-spine, oversubscription: \"3\"}\n",

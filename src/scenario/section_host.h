@@ -45,7 +45,12 @@ enum roce_host_cc { ROCE_HOST_CC_NONE, ROCE_HOST_CC_DCQCN };
 	X(ack_interval, "ack_interval", COUNT, "16", "1", "1024", NULL, 0,                         \
 	  "an acknowledgement is asked for at least every so many packets", NULL)                  \
 	X(ack_prio, "ack_prio", SIGNED, "-1", "-1", "7", NULL, 0,                                  \
-	  "priority of acknowledgements; -1: that of their queue pair", "RoCE NICs")
+	  "priority of acknowledgements; -1: that of their queue pair", "RoCE NICs")               \
+	X(recovery, "recovery", WORD, "go-back-n", NULL, NULL, "go-back-n|go-back-0", 0,           \
+	  "after a loss comes again what is missing and all behind it, or the whole message",      \
+	  "go-back-n: the specification; go-back-0: early adapters, why it was given up")          \
+	X(cnp_delay, "cnp_delay", TIME, "0ns", NULL, "10ms", NULL, 0,                              \
+	  "from a mark that leads to a CNP to when that is sent", NULL)
 #define ROCE_HOST_CC_KEYS(X)                                                                       \
 	X(cc, "cc", WORD, "dcqcn", NULL, NULL, "none|dcqcn", 0,                                    \
 	  "congestion control of its queue pairs", "ConnectX: DCQCN on for every priority")        \

@@ -28,6 +28,7 @@ enum roce_routing {
 	ROCE_ROUTING_UP_DOWN,
 	ROCE_ROUTING_CLOCKWISE,
 	ROCE_ROUTING_MINIMAL,
+	ROCE_ROUTING_VALIANT,
 };
 
 #define ON_STAR	      (1u << ROCE_TOPOLOGY_STAR)
@@ -44,9 +45,10 @@ enum roce_routing {
 #define ROCE_TOPOLOGY_KEYS(X)                                                                      \
 	X(kind, "kind", WORD, "star", NULL, NULL, ROCE_TOPOLOGY_WORDS, 0,                          \
 	  "the shape of the network", NULL)                                                        \
-	X(routing, "routing", WORD, "shortest", NULL, NULL, "shortest|up-down|clockwise|minimal", 0, \
+	X(routing, "routing", WORD, "shortest", NULL, NULL, "shortest|up-down|clockwise|minimal|valiant", 0, \
 	  "shortest paths; up-down: never down and up again; " \
-	  "clockwise: one way round a ring; minimal: one global link at most, of a dragonfly", NULL)                                                 \
+	  "clockwise: one way round a ring; minimal: one global link at most, of a dragonfly; " \
+	  "valiant: each flow by way of a group that is drawn for it", NULL)                       \
 	X(hosts, "hosts", COUNT, "16", "2", "65536", NULL, ON_STAR,                                \
 	  "hosts of a star, all at one switch", NULL)                                              \
 	X(left, "left", COUNT, "2", "1", "32768", NULL, ON_DUMBBELL,                               \

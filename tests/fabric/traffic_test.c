@@ -243,6 +243,7 @@ static void add_flow__refuses(void **state)
 	REFUSED(flow.dst = 0, ROCE_FABRIC_FAULT_NOT_HOST);
 	REFUSED(flow.dst = 2, ROCE_FABRIC_FAULT_NOT_HOST);
 	REFUSED(flow.dst = 3, ROCE_FABRIC_FAULT_NO_SUCH_NODE);
+	REFUSED(flow.via = 2, ROCE_FABRIC_FAULT_NOT_HOST);
 	REFUSED(flow.bytes = 0, ROCE_FABRIC_FAULT_BYTES);
 	REFUSED(flow.path_mtu = 1500, ROCE_FABRIC_FAULT_PATH_MTU);
 	REFUSED(flow.path_mtu = 8192, ROCE_FABRIC_FAULT_PATH_MTU);
