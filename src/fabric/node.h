@@ -92,8 +92,6 @@ struct roce_fabric_host_config {
 	bool is_reaction_off;	  /* what it is told it does not heed */
 	bool is_notification_off; /* it does not tell */
 	uint64_t cnp_delay_ps;	  /* from its decision to send a CNP to when that is queued */
-	/* Losses are made good by sending the whole message again; both ends must agree. */
-	bool is_go_back_0;
 	/* A receiver that cannot keep up: bytes wait in a buffer that drains at drain_bps, and
 	 * above xoff pauses are sent. 0: as fast as the line. */
 	uint64_t drain_bps;
