@@ -15,6 +15,7 @@ void roce_record_destroy(struct roce_record *r)
 		return;
 	roce_story_fini(&r->story);
 	roce_capture_fini(&r->capture);
+	roce_samples_fini(&r->samples);
 	roce_series_fini(&r->series);
 	roce_spans_fini(&r->spans);
 	free(r->cycle);
@@ -43,6 +44,8 @@ int roce_record_begin(struct roce_record *r, struct roce_fabric *f, const char *
 		err = roce_story_init(&r->story, r->cfg.log, ports);
 	if (!err)
 		err = roce_capture_begin(r);
+	if (!err)
+		err = roce_samples_begin(r);
 	if (!err && r->cfg.has_series)
 		err = roce_series_init(&r->series, ports,
 				       r->cfg.sample_ps ? r->cfg.sample_ps : SAMPLE_PS_DEFAULT,
@@ -265,13 +268,20 @@ static void take_samples(struct roce_record *r)
 
 uint64_t roce_record_next_stop(const struct roce_record *r)
 {
-	return r->cfg.has_series ? roce_series_next_ps(&r->series) : ROCE_FABRIC_NEVER;
+	uint64_t series = r->cfg.has_series ? roce_series_next_ps(&r->series) : ROCE_FABRIC_NEVER;
+	uint64_t samples = r->samples.out ? r->samples.next_ps : ROCE_FABRIC_NEVER;
+
+	return series < samples ? series : samples;
 }
 
 void roce_record_look(struct roce_record *r)
 {
-	if (roce_fabric_now_ps(r->fabric) >= roce_record_next_stop(r))
+	uint64_t now_ps = roce_fabric_now_ps(r->fabric);
+
+	if (r->cfg.has_series && now_ps >= roce_series_next_ps(&r->series))
 		take_samples(r);
+	if (r->samples.out && now_ps >= r->samples.next_ps)
+		roce_samples_take(r);
 }
 
 void roce_record_end(struct roce_record *r, enum roce_fabric_end end)

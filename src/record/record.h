@@ -29,6 +29,7 @@ struct roce_record_config {
 	FILE *capture; /* NULL: none. pcapng, one interface for each of capture_ports */
 	const struct roce_record_port *capture_ports; /* must outlive the record */
 	uint32_t capture_port_count;
+	FILE *samples;	    /* NULL: none. CSV (record/samples.h) */
 	bool has_series;    /* sample all ports */
 	uint64_t sample_ps; /* at first, for series; 0: the record chooses */
 };

@@ -6,6 +6,7 @@
 #include "record/record.h"
 
 #include "record/capture.h"
+#include "record/samples.h"
 #include "record/series.h"
 #include "record/spans.h"
 #include "record/story.h"
@@ -22,6 +23,7 @@ struct roce_record {
 	uint32_t *first_port; /* of each node, in the numbering of all ports; one more at the end */
 	struct roce_story story;
 	struct roce_capture capture;
+	struct roce_samples samples;
 	struct roce_series series;
 	struct roce_spans spans;
 	struct roce_fabric_cycle *cycle; /* of the deadlock that was found */

@@ -44,7 +44,8 @@ enum {
 	OPT_HTML,
 	OPT_LOG,
 	OPT_CAPTURE,
-	OPT_PORTS
+	OPT_PORTS,
+	OPT_SAMPLES
 };
 
 static const struct option long_options[] = {
@@ -59,6 +60,7 @@ static const struct option long_options[] = {
 	{"log", required_argument, NULL, OPT_LOG},
 	{"capture", required_argument, NULL, OPT_CAPTURE},
 	{"ports", required_argument, NULL, OPT_PORTS},
+	{"samples", required_argument, NULL, OPT_SAMPLES},
 	{NULL, 0, NULL, 0},
 };
 
@@ -102,6 +104,9 @@ static int parse_options(int argc, char **argv, struct options *o)
 			break;
 		case OPT_PORTS:
 			o->record.ports = optarg;
+			break;
+		case OPT_SAMPLES:
+			o->record.samples = optarg;
 			break;
 		default:
 			return roce_usage_error("sim", "no option %s, or its value is missing",

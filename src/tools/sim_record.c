@@ -127,7 +127,8 @@ int roce_sim_record_init(struct roce_sim_record *sr, const struct roce_sim_recor
 	int rc = check_options(options);
 
 	*sr = (struct roce_sim_record){.options = options};
-	if (rc != ROCE_EXIT_OK || (!options->html && !options->log && !options->capture))
+	if (rc != ROCE_EXIT_OK ||
+	    (!options->html && !options->log && !options->capture && !options->samples))
 		return rc;
 	if (options->ports)
 		rc = find_ports(sr, &plan->graph);
@@ -138,11 +139,14 @@ int roce_sim_record_init(struct roce_sim_record *sr, const struct roce_sim_recor
 	if (rc == ROCE_EXIT_OK)
 		rc = open_file(options->capture, &sr->capture);
 	if (rc == ROCE_EXIT_OK)
+		rc = open_file(options->samples, &sr->samples);
+	if (rc == ROCE_EXIT_OK)
 		rc = copy_names(sr, plan);
 	if (rc != ROCE_EXIT_OK)
 		return rc;
 	cfg.log = sr->log;
 	cfg.capture = sr->capture;
+	cfg.samples = sr->samples;
 	cfg.capture_ports = sr->ports;
 	cfg.capture_port_count = sr->port_count;
 	return roce_record_create(&cfg, &sr->record) ? fail_memory() : ROCE_EXIT_OK;
@@ -204,7 +208,7 @@ static void write_page(struct roce_sim_record *sr)
 
 int roce_sim_record_end(struct roce_sim_record *sr, enum roce_fabric_end end)
 {
-	int html, log, capture;
+	int html, log, capture, samples;
 
 	if (!sr->record)
 		return ROCE_EXIT_OK;
@@ -214,12 +218,16 @@ int roce_sim_record_end(struct roce_sim_record *sr, enum roce_fabric_end end)
 	html = close_file(sr->options->html, &sr->html);
 	log = close_file(sr->options->log, &sr->log);
 	capture = close_file(sr->options->capture, &sr->capture);
-	return html != ROCE_EXIT_OK ? html : log != ROCE_EXIT_OK ? log : capture;
+	samples = close_file(sr->options->samples, &sr->samples);
+	return html != ROCE_EXIT_OK	 ? html
+	       : log != ROCE_EXIT_OK	 ? log
+	       : capture != ROCE_EXIT_OK ? capture
+					 : samples;
 }
 
 void roce_sim_record_fini(struct roce_sim_record *sr)
 {
-	FILE *files[] = {sr->html, sr->log, sr->capture};
+	FILE *files[] = {sr->html, sr->log, sr->capture, sr->samples};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		if (files[i] && files[i] != stdout)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `uroce sim` leaves in files of a run: --html, --log, --capture. */
+/* What `uroce sim` leaves in files of a run: --html, --log, --capture, --samples. */
 #ifndef ROCE_TOOLS_SIM_RECORD_H
 #define ROCE_TOOLS_SIM_RECORD_H
 
@@ -13,6 +13,7 @@ struct roce_sim_record_options {
 	const char *html; /* files; NULL: not wanted. "-" is standard output */
 	const char *log;
 	const char *capture;
+	const char *samples;
 	const char *ports; /* of the capture: patterns as leaf0:h3, with commas */
 };
 
@@ -23,6 +24,7 @@ struct roce_sim_record {
 	FILE *html;
 	FILE *log;
 	FILE *capture;
+	FILE *samples;
 	struct roce_record_port *ports;
 	uint32_t port_count;
 	const char **names;

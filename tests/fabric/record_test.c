@@ -265,6 +265,63 @@ static void the_page_has_every_section(void **state)
 	end_incast(&run);
 }
 
+/* Rows are in the order of time, and their bytes are all that was sent. */
+static void samples_add_up(void **state)
+{
+	struct roce_record_config cfg = {.sample_ps = PS_PER_US};
+	struct text csv = {0};
+	struct roce_record *record;
+	struct net net;
+	char *rest, *line;
+	double last = 0, sent = 0;
+	size_t paused_rows = 0;
+
+	(void)state;
+	csv.out = open_memstream(&csv.bytes, &csv.size);
+	assert_non_null(csv.out);
+	cfg.samples = csv.out;
+	assert_int_equal(roce_record_create(&cfg, &record), 0);
+	net_defaults(&net);
+	net.fabric.observer = roce_record_observer(record);
+	net.fabric.observer_ctx = record;
+	net.sw.port.buffer[3].xoff_bytes = 50000;
+	net_star(&net, HOSTS);
+	for (uint32_t i = 0; i < SINK; i++) {
+		struct roce_fabric_flow_config flow = net_flow(i, SINK, 200000);
+
+		net_add(&net, &flow);
+	}
+	assert_int_equal(roce_record_begin(record, net.f, names), 0);
+	while (roce_fabric_now_ps(net.f) < 100 * PS_PER_US) {
+		roce_fabric_run(net.f, roce_record_next_stop(record));
+		roce_record_look(record);
+	}
+	assert_int_equal(fclose(csv.out), 0);
+	line = strtok_r(csv.bytes, "\n", &rest);
+	assert_string_equal(line, "time_us,node,neighbour,port,queue_bytes,tx_bps,paused_prios");
+	while ((line = strtok_r(NULL, "\n", &rest))) {
+		char node[16], neighbour[16];
+		unsigned int port, paused;
+		unsigned long long queue;
+		double time_us, rate;
+
+		assert_int_equal(sscanf(line, "%lf,%15[^,],%15[^,],%u,%llu,%lf,%u", &time_us, node,
+					neighbour, &port, &queue, &rate, &paused),
+				 7);
+		assert_true(time_us >= last);
+		last = time_us;
+		paused_rows += paused == 1 << 3;
+		if (strcmp(node, "leaf") == 0 && strcmp(neighbour, "sink") == 0)
+			sent += rate / 8 * 1e-6;
+	}
+	assert_true(paused_rows > 0);
+	assert_int_equal((uint64_t)(sent + 0.5),
+			 net_port(&net, SWITCH, SINK).prio_counters[3][ROCE_FABRIC_TX_BYTES]);
+	free(csv.bytes);
+	roce_record_destroy(record);
+	net_end(&net);
+}
+
 /* Recording must not change what happens. */
 static void a_recorded_run_is_the_same_run(void **state)
 {
@@ -297,6 +354,7 @@ int main(void)
 		cmocka_unit_test(the_log_tells_of_drops_and_counts_the_rest),
 		cmocka_unit_test(a_capture_has_what_the_ports_counted),
 		cmocka_unit_test(the_page_has_every_section),
+		cmocka_unit_test(samples_add_up),
 		cmocka_unit_test(a_recorded_run_is_the_same_run),
 	};
 
