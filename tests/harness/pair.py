@@ -111,7 +111,7 @@ class Outcome:
             if len(lines) > 50:
                 lines[15:-30] = [f"[{len(lines) - 45} lines]"]
             shown = "\n".join(lines)
-            parts.append(f"{side}: {' '.join(p.argv)}\n  status {p.status}\n{shown}")
+            parts.append(f"{side}{p.where}: {' '.join(p.argv)}\n  status {p.status}\n{shown}")
         return "\n".join(parts)
 
 

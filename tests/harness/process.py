@@ -28,6 +28,7 @@ class Process:
     """A child; `argv` as shown in reports, `prefix` what places it (nsenter, setpriv)."""
 
     alive = set()
+    where = ""  # what reports say of it
 
     def __init__(self, argv, prefix=(), env=None, cwd=None):
         self.argv = [str(a) for a in argv]

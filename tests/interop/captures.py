@@ -85,7 +85,7 @@ def compare(ctx, drive, kinds, impair=""):
 
 def print_table(found):
     """What differed, as explained in README.md."""
-    print()
+    print("\n       differences between packets of uroce (ours) and of rxe (theirs), all of them known:")
     for entry in differences.TABLE:
         if entry in found.used:
             ours, theirs, count = found.used[entry]

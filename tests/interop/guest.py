@@ -16,17 +16,19 @@ import signal
 import tempfile
 
 from harness import cm, pair, process, topology
+from harness.report import Skipped
 
 from link import Link, LinkLost
 
 QEMU = "qemu-system-x86_64"
+DRAWING = __doc__.split("\n\n")[1]
 MTUS = {1500: 1024, 9000: 4096}  # of the interface: path MTU
 
 
 def missing():
     """What this machine lacks to run a guest; "" if nothing."""
     if not shutil.which(QEMU):
-        return f"{QEMU} is not installed (package qemu-system-x86)"
+        return f"{QEMU} is not installed: tools/dev/setup.sh interop"
     try:
         os.close(os.open("/dev/net/tun", os.O_RDWR))
     except OSError as e:
@@ -101,7 +103,10 @@ class Guest:
         process.wait_until(look, timeout, what)
 
     def boot(self, timeout=240):
-        self._expect(self.link.hello.is_set, timeout, "the guest to boot")
+        try:
+            self._expect(self.link.hello.is_set, timeout, "the guest to boot")
+        except process.Timeout as e:
+            raise process.Timeout(f"{e}\n{self.console()}") from e
         self.check("grep -q rxe0 /proc/net/rdma 2>/dev/null || test -e /sys/class/infiniband/rxe0")
         return self
 
@@ -222,7 +227,10 @@ class Guest:
     def end_all(self):
         """Ends what rows have left behind."""
         if self.is_usable():
-            self.link.kill_all()
+            try:
+                self.link.kill_all()
+            except LinkLost:  # it has just gone: the next row gets another
+                pass
 
     def close(self):
         if self.link:
@@ -253,7 +261,9 @@ class Ours:
         self.mtu = mtu
 
     def spawn(self, command, env=None, line_buffered=False):
-        """Starts a program on uroce's libraries, given as a list of words."""
+        """Starts a program on uroce's libraries, given as a list of words; Skipped if there is none."""
+        if not shutil.which(command[0]):
+            raise Skipped(f"{command[0]} is not installed: tools/dev/setup.sh programs interop")
         return pair.start(self.ns, command, env=env, line_buffered=line_buffered)
 
     def wait_for_port(self, p, port, timeout=60, protocol="tcp"):

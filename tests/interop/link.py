@@ -22,6 +22,8 @@ class GuestProcess:
     """A command in the guest. output() is both streams as they came, which is not always the order
     in which they were written; stdout and stderr have them apart."""
 
+    where = " (in the guest)"
+
     def __init__(self, link, number, argv):
         self.link = link
         self.number = number

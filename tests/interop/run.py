@@ -67,9 +67,13 @@ class Place:
             self.close()
         if not self.guest:
             out.progress("the guest boots")
-            self.ours = guest.Ours(row.mtu or 1500)
-            self.guest = guest.Guest(self.folder, self.ours, self.accel)
-            self.guest.boot()
+            try:
+                self.ours = guest.Ours(row.mtu or 1500)
+                self.guest = guest.Guest(self.folder, self.ours, self.accel)
+                self.guest.boot()
+            except (process.Timeout, RuntimeError, OSError):
+                self.close()
+                raise
         if row.mtu:
             self.guest.set_mtu(row.mtu)
 
@@ -90,22 +94,37 @@ def end_programs(place):
         place.guest.end_all()
 
 
+def kernel_log(place, start):
+    """What the guest's kernel has said in the row: with `quiet`, warnings and worse."""
+    lines = place.guest.console()[start:].split("\n") if place.guest else []
+    return "".join(f"\nguest's console: {line.rstrip()}" for line in lines[-20:] if line.strip())
+
+
 def run_row(row, args, out, place):
     out.start(row.name)
+    said = 0
     try:
         place.ready(row, out)
+        said = len(place.guest.console())
         note = row.run(rows.Context(place.ours, place.guest, args.scale, out))
         out.ok(note or "")
     except report.Skipped as e:
         out.skip(e)
     except report.Failed as e:
-        out.fail(e)
+        out.fail(f"{e}{kernel_log(place, said)}")
     except (process.Timeout, RuntimeError, OSError, ValueError, KeyError) as e:
-        out.fail(f"{type(e).__name__}: {e}")
+        out.fail(f"{type(e).__name__}: {e}{kernel_log(place, said)}")
     finally:
         end_programs(place)
         if row.fresh:
             place.close()
+
+
+def headline(chosen, folder):
+    print(f"{guest.DRAWING}\n\n"
+          f"rows   {len(chosen)}, each with uroce at one end and Soft-RoCE (rxe) at the other\n"
+          f"uroce  {pair.UROCE}\n"
+          f"guest  {folder}\n", flush=True)
 
 
 def skip_all(chosen, why):
@@ -119,6 +138,9 @@ def main():
     if args.uroce:
         pair.UROCE = os.path.abspath(args.uroce)
     chosen = wanted_rows(args)
+    if not chosen:
+        sys.exit("no row has such a name: --list prints them" +
+                 (", without --short all" if args.scale == rows.SHORT else ""))
     if args.list:
         for row in chosen:
             print(row.name)
@@ -133,7 +155,7 @@ def main():
         folder = image.make(lambda text: print(f"interop: {text}", flush=True))
     except image.Unavailable as e:
         return skip_all(chosen, f"no image of the guest: {e}")
-    print("\n".join(guest.__doc__.split("\n\n")[1].splitlines()) + "\n")
+    headline(chosen, folder)
     out = report.Report()
     place = Place(folder, args.accel)
     try:
@@ -141,7 +163,8 @@ def main():
             run_row(row, args, out, place)
     finally:
         place.close()
-    return out.close()
+    return out.close("make interop ARGS='" + ("--short " if args.scale == rows.SHORT else "") +
+                     "--only {}'")
 
 
 if __name__ == "__main__":
@@ -150,4 +173,5 @@ if __name__ == "__main__":
         sys.exit(main())
     except KeyboardInterrupt:
         process.end_all()
+        print("\ninterop: interrupted", flush=True)
         sys.exit(130)

@@ -97,7 +97,7 @@ def main():
     out = report.Report()
     for row in chosen:
         run_row(row, args, out, have_namespaces)
-    return out.close()
+    return out.close("make programs ARGS='--only {}'")
 
 
 if __name__ == "__main__":

@@ -76,18 +76,18 @@ class Apt:
                                 stdin=subprocess.DEVNULL, capture_output=True, check=False,
                                 env={**os.environ, "LC_ALL": "C"})
         if result.returncode != 0:
-            raise Unavailable(f"apt-get {argv[0]}: {last_line(result.stderr)}")
+            raise Unavailable(f"apt-get {argv[0]}: {first_error(result.stderr)}")
         return result.stdout
 
     def update(self):
         os.makedirs(os.path.join(self.lists, "partial"), exist_ok=True)
         self.own_lists = True
-        self.run("update")
+        self.run("update", "--error-on=any")
 
     def closure(self, names, drop):
         """{package: version} of names and all they need."""
         found = re.findall(r"(?m)^Inst (\S+) (?:\[\S+\] )?\((\S+)",
-                           self.run("-s", "install", *names))
+                           self.run("install", "-s", *names))
         return {name.split(":")[0]: version for name, version in found
                 if not any(fnmatch.fnmatch(name, pattern) for pattern in drop)}
 
@@ -96,12 +96,22 @@ class Apt:
                    if not package_file(folder, name, version)]
         if missing:
             say(f"fetching {len(missing)} packages for the guest")
-            self.run("download", *missing, cwd=folder)
+            with unfinished(folder) as coming:  # a download that breaks off leaves half a file
+                self.run("download", *missing, cwd=coming)
+                for name in os.listdir(coming):
+                    os.rename(os.path.join(coming, name), os.path.join(folder, name))
 
 
-def last_line(text):
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "failed"
+def unfinished(folder):
+    """A folder for what shall be in `folder` once it is whole."""
+    return tempfile.TemporaryDirectory(prefix="unfinished-", dir=folder)
+
+
+def first_error(text):
+    """apt's; the later ones follow from it."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line[3:] for line in lines if line.startswith("E: ")]
+    return (errors or lines or ["failed"])[0]
 
 
 def package_file(folder, name, version):
@@ -253,14 +263,35 @@ def require_programs():
         raise Unavailable(f"packages here are for {architecture}, the guest is amd64")
 
 
+def remove_unfinished(*folders):
+    """What makers that were killed have left; called under the lock."""
+    for folder in folders:
+        for path in glob.glob(os.path.join(glob.escape(folder), "unfinished-*")):
+            shutil.rmtree(path, ignore_errors=True)
+
+
 def make(say=lambda text: None):
     """The folder of the image, made now if there is none yet; Unavailable if it cannot be."""
     require_programs()
+    try:
+        return make_in_cache(say)
+    except OSError as e:
+        if str(e.filename).startswith(HERE):
+            raise
+        raise Unavailable(f"{e.filename or CACHE}: {e.strerror}") from e
+
+
+def make_in_cache(say):
     debs = os.path.join(CACHE, "packages")
     os.makedirs(debs, exist_ok=True)
     lists = words_of("packages.txt")
     with open(os.path.join(CACHE, "lock"), "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for another run that makes the image of the guest")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        remove_unfinished(CACHE, debs)
         apt = Apt(CACHE, lists["without"])
         for attempt in (1, 2):
             try:
@@ -271,13 +302,13 @@ def make(say=lambda text: None):
                     return folder
                 apt.fetch(packages, debs, say)
                 break
-            except Unavailable:
+            except Unavailable as e:
                 if attempt == 2:
                     raise
-                say("fetching package lists")
+                say(f"{e}; trying with new package lists")
                 apt.update()
         say("making the image of the guest")
-        with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
+        with unfinished(CACHE) as temporary:
             made = os.path.join(temporary, "image")
             os.mkdir(made)
             build(packages, debs, made)
