@@ -18,8 +18,7 @@ int roce_samples_begin(struct roce_record *r)
 		return 0;
 	s->interval_ps = r->cfg.sample_ps ? r->cfg.sample_ps : INTERVAL_PS_DEFAULT;
 	s->next_ps = roce_fabric_now_ps(r->fabric) + s->interval_ps;
-	s->last_tx_bytes =
-		calloc((size_t)roce_record_port_total(r) + 1, sizeof(*s->last_tx_bytes));
+	s->last_tx_bytes = calloc((size_t)roce_record_port_total(r) + 1, sizeof(*s->last_tx_bytes));
 	if (!s->last_tx_bytes)
 		return -ENOMEM;
 	fputs("time_us,node,neighbour,port,queue_bytes,tx_bps,paused_prios\n", s->out);
