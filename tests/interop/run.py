@@ -168,7 +168,9 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup's stays
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         sys.exit(main())
     except KeyboardInterrupt:
