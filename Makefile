@@ -7,7 +7,7 @@ SEED   ?= 1
 T      ?=
 ARGS   ?=
 
-.PHONY: all debug tsan clang fuzz-build quick check programs conform interop gallery bench sim schema fuzz demo install uninstall \
+.PHONY: all debug tsan clang fuzz-build quick check programs conform interop gallery bench sim validate schema fuzz demo install uninstall \
 	clean stats format help
 
 all: ## release into build/
@@ -48,6 +48,9 @@ sim: all ## replay one seed of the simulated link with its trace: make sim SEED=
 
 gallery: all ## the pictures of scenarios/*.md, from the reports of their scenarios
 	@tools/dev/gallery.py build/bin/uroce $(ARGS)
+
+validate: all ## what the simulator is held to, measured; ARGS=--csv, --write (docs/validation.md), --check
+	@tests/fabric/validate.py build $(ARGS)
 
 schema: all ## scenarios/schema.json, from the tables of keys
 	@build/bin/uroce sim --schema > scenarios/schema.json

@@ -3,6 +3,7 @@
  * One flow on a line that it has to itself: its rate and its latency are sums that can be done by
  * hand. The line takes 80 ps a byte at 100 Gb/s.
  */
+#include "fabric/measure.h"
 #include "fabric/net.h"
 
 #define BYTE_PS	     UINT64_C(80)
@@ -24,6 +25,7 @@ static void one_rc_write__goodput_is_that_of_the_headers(void **state)
 		struct roce_fabric_flow_result r;
 		struct net net;
 		double goodput, expected, wire;
+		char what[96], range[96];
 
 		net_defaults(&net);
 		net_star(&net, 2);
@@ -38,10 +40,15 @@ static void one_rc_write__goodput_is_that_of_the_headers(void **state)
 		assert_int_equal(r.packets_repeated, 0);
 		goodput = (double)bytes * 8 / ((double)(r.delivered_ps - r.started_ps) / 1e12);
 		expected = 100e9 * mtus[i] / (double)(mtus[i] + HEADERS + PREAMBLE_GAP);
-		assert_true(goodput < expected);
-		assert_true(goodput > expected * 0.999);
+		snprintf(what, sizeof(what), "one flow on 100G, path MTU %u: goodput", mtus[i]);
+		snprintf(range, sizeof(range), "%u/%u of the line, %.3f Gb/s, within 0.1%%",
+			 mtus[i], (unsigned)(mtus[i] + HEADERS + PREAMBLE_GAP), expected * 1e-9);
+		measured(goodput < expected && goodput > expected * 0.999, what, range, "%.3f Gb/s",
+			 goodput * 1e-9);
 		wire = goodput * (double)(mtus[i] + HEADERS + PREAMBLE_GAP) / mtus[i];
-		assert_true(wire > 0.98 * 100e9);
+		snprintf(what, sizeof(what), "the same, path MTU %u: on the wire", mtus[i]);
+		measured(wire > 0.98 * 100e9, what, "at least 98% of the line", "%.2f%%",
+			 wire * 1e-9);
 		assert_int_equal(net_drops(&net), 0);
 		net_end(&net);
 	}
@@ -56,6 +63,7 @@ static void write_64__latency_is_the_sum_of_its_parts(void **state)
 	const uint64_t line = (PREAMBLE + HEADERS + RETH + 64) * BYTE_PS;
 	const uint64_t ack_line = (PREAMBLE + HEADERS + 4) * BYTE_PS;
 	uint64_t one_way, back;
+	char range[96];
 
 	(void)state;
 	net_defaults(&net);
@@ -68,7 +76,10 @@ static void write_64__latency_is_the_sum_of_its_parts(void **state)
 		  net.host.rx_delay_ps;
 	back = one_way + 2 * ack_line - 2 * line;
 	assert_int_equal(r.started_ps, flow.start_ps);
-	assert_int_equal(r.delivered_ps - r.started_ps, one_way);
+	snprintf(range, sizeof(range), "the sum of its parts, %.3f ns, below 10 us",
+		 (double)one_way * 1e-3);
+	measured(r.delivered_ps - r.started_ps == one_way, "64-byte WRITE, one switch, 100G", range,
+		 "%.3f ns", (double)(r.delivered_ps - r.started_ps) * 1e-3);
 	assert_int_equal(r.done_ps - r.delivered_ps, back);
 	assert_true(one_way < 10 * PS_PER_US);
 	assert_int_equal(r.messages.count, 1);

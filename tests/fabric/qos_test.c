@@ -3,6 +3,7 @@
  * Classes that share a line, and marks: shares under saturation are those that were configured,
  * what one class leaves the others take, strict goes first; ECN marks under load and only then.
  */
+#include "fabric/measure.h"
 #include "fabric/net.h"
 
 #define PRIO_A	   3u
@@ -68,6 +69,7 @@ static void ets__shares_are_those_configured(void **state)
 	for (uint32_t i = 0; i < 4; i++) {
 		struct net net;
 		double rate[2], share;
+		char what[96], range[96];
 		double expected = (double)weights[i][0] / (weights[i][0] + weights[i][1]);
 
 		start(&net, weights[i][0], weights[i][1]);
@@ -76,7 +78,11 @@ static void ets__shares_are_those_configured(void **state)
 		net_run(&net, WINDOW_PS / 10, ROCE_FABRIC_END_TIME);
 		measure(&net, 2, WINDOW_PS, rate);
 		share = rate[0] / (rate[0] + rate[1]);
-		assert_true(share > expected - 0.02 && share < expected + 0.02);
+		snprintf(what, sizeof(what), "ETS, weights %u and %u: share of the first",
+			 weights[i][0], weights[i][1]);
+		snprintf(range, sizeof(range), "%.1f%% within 2%%", 100 * expected);
+		measured(share > expected - 0.02 && share < expected + 0.02, what, range, "%.2f%%",
+			 100 * share);
 		assert_true(rate[0] + rate[1] > 97);
 		assert_int_equal(net_drops(&net), 0);
 		net_end(&net);
@@ -96,7 +102,8 @@ static void ets__unused_share_is_given_away(void **state)
 	net_run(&net, WINDOW_PS / 2, ROCE_FABRIC_END_TIME);
 	assert_int_equal(net_result(&net, 1).state, ROCE_FABRIC_FLOW_DONE);
 	measure(&net, 2, WINDOW_PS, rate);
-	assert_true(rate[0] > 97);
+	measured(rate[0] > 97, "ETS, 10 beside 90 that send nothing", "all of the line",
+		 "%.2f Gb/s", rate[0]);
 	net_end(&net);
 }
 
@@ -112,8 +119,8 @@ static void strict__first(void **state)
 	send(&net, 2, PRIO_S, UINT64_C(1) << 30, WINDOW_PS / 20);
 	net_run(&net, WINDOW_PS / 10, ROCE_FABRIC_END_TIME);
 	measure(&net, 3, WINDOW_PS, rate);
-	assert_true(rate[2] > 97);
-	assert_true(rate[0] + rate[1] < 1);
+	measured(rate[2] > 97 && rate[0] + rate[1] < 1, "a strict class beside two of ETS",
+		 "all of the line", "%.2f Gb/s, the others %.2f", rate[2], rate[0] + rate[1]);
 	net_end(&net);
 }
 
@@ -188,7 +195,9 @@ static void tie__who_comes_at_once_shares_the_drops(void **state)
 	}
 	share = (double)drops[0] / (double)(drops[0] + drops[1]);
 	assert_true(drops[0] + drops[1] > 2000);
-	assert_true(share > 0.45 && share < 0.55);
+	measured(share > 0.45 && share < 0.55, "ties: share of the drops, two senders in step",
+		 "45 to 55% over seeds", "%.1f%% of %u", 100 * share,
+		 (unsigned)(drops[0] + drops[1]));
 }
 
 /* ---- ECN ---- */

@@ -3,6 +3,7 @@
  * Lossless networks that stand still: a ring of switches whose buffers wait for each other, what
  * cures it, and a host that pauses for ever, with and without a watchdog.
  */
+#include "fabric/measure.h"
 #include "fabric/net.h"
 
 #define PRIO	3u
@@ -127,7 +128,12 @@ static void ring__deadlocks_and_names_the_circle(void **state)
 		/* It is for ever: no byte arrives any more. */
 		delivered = net_totals(&net).bytes_delivered;
 		net_run(&net, roce_fabric_now_ps(net.f) + 5 * PS_PER_MS, ROCE_FABRIC_END_TIME);
-		assert_int_equal(net_totals(&net).bytes_delivered, delivered);
+		measured(net_totals(&net).bytes_delivered == delivered,
+			 size == 3 ? "three switches in a ring, all clockwise"
+				   : "four switches in a ring, all clockwise",
+			 "deadlock, its circle named, nothing delivered any more",
+			 "a circle of %u links; %u bytes in the 5 ms after", seen.length,
+			 (unsigned)(net_totals(&net).bytes_delivered - delivered));
 		assert_int_equal(net_drops(&net), 0);
 		net_end(&net);
 	}
@@ -146,8 +152,11 @@ static void ring__up_down_routes_cannot(void **state)
 		assert_int_equal(roce_fabric_prepare(net.f), 0);
 		load_ring(&net, size, 16 << 20);
 		net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
-		assert_int_equal(seen.deadlocks, 0);
-		assert_int_equal(net_totals(&net).flows_done, size);
+		measured(seen.deadlocks == 0 && net_totals(&net).flows_done == size,
+			 size == 3 ? "the same three, up-down routing"
+				   : "the same four, up-down routing",
+			 "never", "%u deadlocks, %u of %u flows done", seen.deadlocks,
+			 net_totals(&net).flows_done, size);
 		net_end(&net);
 	}
 }
@@ -220,7 +229,9 @@ static void storm__victims_stand_still(void **state)
 	net_run(&net, 5 * PS_PER_MS, ROCE_FABRIC_END_TIME);
 	assert_int_equal(net_result(&net, 1).state, ROCE_FABRIC_FLOW_RUNNING);
 	assert_int_equal(net_result(&net, 0).bytes_delivered, 0);
-	assert_true(net_result(&net, 1).bytes_delivered < 12 << 20);
+	measured(net_result(&net, 1).bytes_delivered < 12 << 20,
+		 "a host that pauses for ever: a victim elsewhere", "stands still",
+		 "%.1f of 16.8 MB in 5 ms", (double)net_result(&net, 1).bytes_delivered * 1e-6);
 	assert_int_equal(seen.deadlocks, 0); /* it is none: nobody waits in a circle */
 	net_end(&net);
 }
@@ -237,7 +248,13 @@ static void storm__watchdog_frees_the_victims(void **state)
 	assert_int_equal(seen.storms, 1);
 	assert_int_equal(seen.storm_ends, 0); /* the pauses go on: no flapping */
 	/* Two polls that find it stuck, the first of them after one that found it sending. */
-	assert_in_range(seen.storm_ps, 2 * POLL_PS, 3 * POLL_PS);
+	measured(seen.storms == 1 && seen.storm_ends == 0 && seen.storm_ps >= 2 * POLL_PS &&
+			 seen.storm_ps <= 3 * POLL_PS &&
+			 net_result(&net, 1).state == ROCE_FABRIC_FLOW_DONE,
+		 "the same with a watchdog of 200 us", "one storm, no flapping, the victim ends",
+		 "%u storm at %.0f us, %u ends, victim done at %.0f us", seen.storms,
+		 (double)seen.storm_ps * 1e-6, seen.storm_ends,
+		 (double)net_result(&net, 1).done_ps * 1e-6);
 	victim = net_result(&net, 1);
 	assert_int_equal(victim.state, ROCE_FABRIC_FLOW_DONE);
 	assert_true(victim.done_ps > seen.storm_ps);
