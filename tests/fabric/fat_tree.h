@@ -95,7 +95,8 @@ static inline struct roce_fabric_flow_config hpcc_flow(uint32_t src, uint32_t ds
 	return flow;
 }
 
-static inline void fat_tree(struct net *net, uint32_t k)
+/* Falling: each edge switch is connected to the last aggregation switch of its pod first. */
+static inline void fat_tree_in_order(struct net *net, uint32_t k, bool is_falling)
 {
 	uint32_t half = k / 2;
 	uint32_t hosts = k * half * half;
@@ -112,11 +113,17 @@ static inline void fat_tree(struct net *net, uint32_t k)
 		net_link(net, i, edge + i / half);
 	for (uint32_t pod = 0; pod < k; pod++)
 		for (uint32_t i = 0; i < half * half; i++)
-			net_link(net, edge + pod * half + i / half, agg + pod * half + i % half);
+			net_link(net, edge + pod * half + i / half,
+				 agg + pod * half + (is_falling ? half - 1 - i % half : i % half));
 	for (uint32_t pod = 0; pod < k; pod++)
 		for (uint32_t i = 0; i < half * half; i++)
 			net_link(net, agg + pod * half + i / half, core + i);
 	assert_int_equal(roce_fabric_prepare(net->f), 0);
+}
+
+static inline void fat_tree(struct net *net, uint32_t k)
+{
+	fat_tree_in_order(net, k, false);
 }
 
 #endif

@@ -5,14 +5,14 @@
  * seed.
  */
 #include "fabric/fat_tree.h"
+#include "fabric/hpcc_times.h"
 #include "fabric/measure.h"
 
 #define HOSTS 128u
 #define BYTES 2000000u
 
-static void run(struct net *net)
+static void permute(struct net *net)
 {
-	fat_tree(net, 8);
 	for (uint32_t i = 0; i < HOSTS; i++) {
 		struct roce_fabric_flow_config flow =
 			hpcc_flow(i, fat_tree_8_permutation[i], BYTES);
@@ -29,7 +29,8 @@ static void permutation__hops_of_the_original(void **state)
 
 	(void)state;
 	hpcc_defaults(&net);
-	run(&net);
+	fat_tree(&net, 8);
+	permute(&net);
 	totals = net_totals(&net);
 	measured(totals.packet_hops == 2984000, "HPCC ns-3, fat-tree of 128 hosts: packet hops",
 		 "2984000", "%u", (unsigned)totals.packet_hops);
@@ -46,6 +47,74 @@ static void permutation__hops_of_the_original(void **state)
 	}
 	net_end(&net);
 }
+
+#ifndef ROCE_DEBUG /* six million hops: too many for sanitizers */
+
+static int compare_times(const void *a, const void *b)
+{
+	double x = *(const double *)a;
+	double y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The largest difference of the two distribution functions; both are sorted. */
+static double distance(const double *us, const uint16_t *tenths)
+{
+	double most = 0;
+
+	for (uint32_t i = 0; i < HOSTS; i++) {
+		uint32_t below = 0, known = 0;
+		double d;
+
+		while (below < HOSTS && us[below] <= us[i])
+			below++;
+		while (known < HOSTS && tenths[known] <= us[i] * 10)
+			known++;
+		d = ((double)below - known) / HOSTS;
+		d = d < 0 ? -d : d;
+		most = d > most ? d : most;
+	}
+	return most;
+}
+
+/* Which flows meet on a link is decided by the order of next hops, which is that of addresses in
+ * memory there. In falling order most meet as there; so distributions are compared. */
+static void permutation__times_of_the_original(void **state)
+{
+	static const uint32_t timers[2][3] = {{50, 50, 55}, {1, 4, 300}};
+
+	(void)state;
+	for (uint32_t k = 0; k < 2; k++) {
+		double us[HOSTS], mean = 0, known = 0, apart;
+		char what[96], range[96];
+		struct net net;
+
+		hpcc_defaults(&net);
+		hpcc_control(&net, timers[k][0], timers[k][1], timers[k][2]);
+		fat_tree_in_order(&net, 8, true);
+		permute(&net);
+		for (uint32_t i = 0; i < HOSTS; i++) {
+			us[i] = (double)net_result(&net, i).done_ps * 1e-6;
+			mean += us[i] / HOSTS;
+			known += hpcc_times[k][i] / 10.0 / HOSTS;
+		}
+		qsort(us, HOSTS, sizeof(*us), compare_times);
+		apart = distance(us, hpcc_times[k]);
+		snprintf(what, sizeof(what), "the same, timers %u, %u, %u us: mean FCT",
+			 timers[k][0], timers[k][1], timers[k][2]);
+		snprintf(range, sizeof(range), "%.1f us within 5%%", known);
+		measured(mean > 0.95 * known && mean < 1.05 * known, what, range, "%.1f us", mean);
+		snprintf(what, sizeof(what),
+			 "the same, timers %u, %u, %u us: distributions (Kolmogorov-Smirnov)",
+			 timers[k][0], timers[k][1], timers[k][2]);
+		measured(apart < 0.17, what, "below 0.17, what 128 flows can tell apart at 5%",
+			 "%.3f", apart);
+		net_end(&net);
+	}
+}
+
+#endif
 
 /* A small one, twice with one seed and once with another. */
 static void run__same_seed_same_run(void **state)
@@ -111,6 +180,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(permutation__hops_of_the_original),
+#ifndef ROCE_DEBUG
+		cmocka_unit_test(permutation__times_of_the_original),
+#endif
 		cmocka_unit_test(frames__case_082_kinds_are_not_guessed_by_length),
 		cmocka_unit_test(run__same_seed_same_run),
 	};
