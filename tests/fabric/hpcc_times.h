@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Completion times of the permutation on a fat-tree of 128 hosts (fat_tree.h) as HPCC's ns-3
- * simulator gives them, sorted, in tenths of a microsecond: with DCQCN's timers of 50, 50 and 55 us,
- * and of 1, 4 and 300 us. 2,000,000 bytes a host, buffers of 32 MiB.
+ * simulator gives them, sorted, in tenths of a microsecond: with DCQCN's timers of 50, 50 and 55
+ * us, and of 1, 4 and 300 us. 2,000,000 bytes a host, buffers of 32 MiB.
  */
 #ifndef ROCE_TESTS_FABRIC_HPCC_TIMES_H
 #define ROCE_TESTS_FABRIC_HPCC_TIMES_H

@@ -4,6 +4,7 @@
  * of a capture (its bytes decoded, its ICRC checked by the product's other half), the page. With
  * UROCE_SAMPLE=FILE the page of the incast is kept, to be looked at.
  */
+#include "fabric/measure.h"
 #include "fabric/net.h"
 
 #include "record/record.h"
@@ -224,6 +225,66 @@ static void a_capture_has_what_the_ports_counted(void **state)
 	end_incast(&run);
 }
 
+/* A host that never lets go: pauses that are repeated before they expire, and no resume, in the
+ * capture as in the counters of both ends. */
+static void a_capture_shows_xoff_without_xon(void **state)
+{
+	static const struct roce_record_port port = {2, 1};
+	static const char *const two[] = {"h0", "h1", "leaf"};
+	struct roce_record_config cfg = {.capture_ports = &port, .capture_port_count = 1};
+	struct roce_fabric_flow_config flow = net_flow(0, 1, 1000000);
+	struct roce_record *record;
+	char error[PCAP_ERRBUF_SIZE];
+	struct pcap_pkthdr *head;
+	const u_char *data;
+	uint64_t xoffs = 0, xons = 0, counted[2];
+	pcap_t *reader;
+	struct net net;
+	uint32_t sw;
+
+	(void)state;
+	cfg.capture = tmpfile();
+	assert_non_null(cfg.capture);
+	assert_int_equal(roce_record_create(&cfg, &record), 0);
+	net_defaults(&net);
+	net.fabric.observer = roce_record_observer(record);
+	net.fabric.observer_ctx = record;
+	net_create(&net);
+	net_host(&net);
+	net.host.is_pausing_forever = true;
+	net_host(&net);
+	sw = net_switch(&net);
+	net_link(&net, 0, sw);
+	net_link(&net, 1, sw);
+	assert_int_equal(roce_fabric_prepare(net.f), 0);
+	flow.timeout = 0;
+	net_add(&net, &flow);
+	assert_int_equal(roce_record_begin(record, net.f, two), 0);
+	net_run(&net, 2 * PS_PER_MS, ROCE_FABRIC_END_TIME);
+	roce_record_end(record, ROCE_FABRIC_END_TIME);
+	assert_int_equal(fflush(cfg.capture), 0);
+	rewind(cfg.capture);
+	reader = pcap_fopen_offline(cfg.capture, error);
+	assert_non_null(reader);
+	while (pcap_next_ex(reader, &head, &data) == 1) {
+		struct roce_pfc pfc;
+
+		if (!roce_pfc_decode(data, head->caplen, &pfc))
+			continue;
+		xoffs += pfc.quanta[3] > 0;
+		xons += pfc.quanta[3] == 0;
+	}
+	pcap_close(reader);
+	counted[0] = net_port(&net, 1, 0).prio_counters[3][ROCE_FABRIC_TX_PAUSE];
+	counted[1] = net_port(&net, sw, 1).prio_counters[3][ROCE_FABRIC_RX_PAUSE];
+	measured(xons == 0 && xoffs > 5 && xoffs == counted[0] && xoffs == counted[1],
+		 "XOFF without XON: in the capture, and in the counters of both ends",
+		 "the same number, and no XON", "%u, %u and %u; %u XON", (unsigned)xoffs,
+		 (unsigned)counted[0], (unsigned)counted[1], (unsigned)xons);
+	roce_record_destroy(record);
+	net_end(&net);
+}
+
 static void the_page_has_every_section(void **state)
 {
 	static const char *const ids[] = {"flows", "network", "queues", "pauses", "losses"};
@@ -353,6 +414,7 @@ int main(void)
 		cmocka_unit_test(the_log_tells_of_flows_pauses_and_marks),
 		cmocka_unit_test(the_log_tells_of_drops_and_counts_the_rest),
 		cmocka_unit_test(a_capture_has_what_the_ports_counted),
+		cmocka_unit_test(a_capture_shows_xoff_without_xon),
 		cmocka_unit_test(the_page_has_every_section),
 		cmocka_unit_test(samples_add_up),
 		cmocka_unit_test(a_recorded_run_is_the_same_run),
