@@ -33,13 +33,17 @@ class Capture:
         self.tshark = process.Process(
             ["tshark", "-q", "-n", "-i", interface, "-F", "pcap", "-B", "64", "-w", self.path,
              "-f", f"udp dst port {roce.PORT}"],
-            prefix=ns.prefix(), env=process.own_environment())
+            prefix=ns.prefix(), env=self.environment())
 
         def is_capturing():
             if self.tshark.poll() is not None:
                 raise Failed(f"tshark ended\n{self.tshark.output()}")
             return "Capturing on" in self.tshark.output() and os.path.exists(self.path)
         process.wait_until(is_capturing, 20, "tshark to capture")
+
+    def environment(self):
+        """What somebody prefers in Wireshark, or may not read, changes nothing here."""
+        return process.own_environment(WIRESHARK_CONFIG_DIR=self.folder.name)
 
     def stop(self):
         """Once all that was captured is in the file: it has not grown for a second."""
@@ -63,7 +67,7 @@ class Capture:
             argv += ["--disable-heuristic", guess]
         for field in fields:
             argv += ["-e", field]
-        status, output = process.run(argv, 120, env=process.own_environment())
+        status, output = process.run(argv, 120, env=self.environment())
         if status != 0:
             raise Failed(f"tshark -r: status {status}\n{output}")
         return [tuple(line.split(";")) for line in output.splitlines() if ";" in line]

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of what the rows say where something lacks: that they skip with a reason and status 0 where
-this machine cannot do it, and fail where the command is wrong.
+"""Tests of what the rows say where something lacks, that they skip with a reason and status 0 where
+this machine cannot do it and fail where the command is wrong, and that settings of the user are not
+in their way.
 
   lacking_test.py UROCE
 """
@@ -11,16 +12,18 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[1:1] = [os.path.join(HERE, ".."), os.path.join(HERE, "vm")]
 
-from harness import report  # noqa: E402
+from harness import capture, report  # noqa: E402
 
 import image  # noqa: E402
 
 UROCE = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+CAPTURE = os.path.join(HERE, "..", "vectors", "captures", "atomic_cmp_swap.pcap")
 UNREACHABLE = """\
 E: Failed to fetch http://deb.example/dash.deb  Temporary failure resolving 'deb.example'
 E: Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?
@@ -110,6 +113,26 @@ class Image(unittest.TestCase):
         with self.assertRaises(image.Unavailable):
             BreaksOff(self.folder, []).fetch({"dash": "1"}, packages, lambda text: None)
         self.assertEqual(os.listdir(packages), [])
+
+
+@unittest.skipUnless(shutil.which("tshark"), "tshark is not here")
+class Preferences(unittest.TestCase):
+    def test_of_whoever_runs_it_change_nothing(self):
+        """Somebody has switched the dissector off for himself."""
+        with tempfile.TemporaryDirectory() as home:
+            os.makedirs(os.path.join(home, ".config", "wireshark"))
+            with open(os.path.join(home, ".config", "wireshark", "disabled_protos"), "w",
+                      encoding="ascii") as f:
+                f.write("infiniband\n")
+            recorded = capture.Capture.__new__(capture.Capture)  # one that needs no interface
+            recorded.folder = tempfile.TemporaryDirectory()
+            recorded.path = CAPTURE
+            with unittest.mock.patch.dict(os.environ, HOME=home):
+                os.environ.pop("XDG_CONFIG_HOME", None)
+                packets = recorded.read("frame.protocols", "infiniband.bth.opcode")
+            recorded.folder.cleanup()
+        self.assertTrue(packets)
+        self.assertFalse([opcode for _, opcode in packets if not opcode])
 
 
 if __name__ == "__main__":
