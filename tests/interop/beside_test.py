@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(HERE, ".."))
 from harness import roce  # noqa: E402
 
 import beside  # noqa: E402
+import cm_dialogue  # noqa: E402
 import cm_fields  # noqa: E402
 import differences  # noqa: E402
 
@@ -113,6 +114,43 @@ class Mads(unittest.TestCase):
         self.assertEqual((found["service_id"], found["path_mtu"], found["hop_limit"],
                           found["local_gid"], found["source_address"], found["reserved"]),
                          (0x1061C06, 3, 64, 0xFFFF0A4D0003, 0x0A4D0003, 0))
+
+
+class Dialogues(unittest.TestCase):
+    def setUp(self):
+        self.packets = capture("rping.pcap")
+        self.mads = {cm_fields.name_of(p.payload): at for at, p in enumerate(self.packets)
+                     if p.dest_qpn == roce.GSI_QPN}
+
+    def wrong(self, text):
+        found = cm_dialogue.check(self.packets)
+        self.assertTrue(any(text in line for line in found), found)
+
+    def test_of_a_capture(self):
+        self.assertEqual(sorted(self.mads), ["DREP", "DREQ", "REP", "REQ", "RTU"])
+        self.assertEqual(cm_dialogue.check(self.packets), [])
+
+    def test_no_answer(self):
+        del self.packets[self.mads["DREP"]]
+        self.wrong("DREQ: no DREP followed")
+
+    def test_another_transaction(self):
+        for name in ("REP", "RTU", "DREP"):
+            self.setUp()
+            p = self.packets[self.mads[name]]
+            p.payload = p.payload[:15] + bytes([p.payload[15] ^ 1]) + p.payload[16:]
+            self.wrong(f"{name}: transaction ID")
+
+    def test_another_dialogue(self):
+        p = self.packets[self.mads["REP"]]
+        at = cm_fields.HEADER + 7
+        p.payload = p.payload[:at] + bytes([p.payload[at] ^ 1]) + p.payload[at + 1:]
+        self.wrong("REP: answers nothing")
+
+    def test_again(self):
+        at = self.mads["REQ"]
+        self.packets.insert(at + 1, copy.copy(self.packets[at]))
+        self.wrong("REQ: said before")
 
 
 class Readme(unittest.TestCase):

@@ -42,7 +42,7 @@ def _are_the_hosts(ours, theirs, our_packet, their_packet):
     mirrored = {"local_gid": "remote_gid", "source_address": "destination_address"}
     return ours != theirs and all(
         one[left] == other[right] and one[right] == other[left]
-        for left, right in mirrored.items())
+        for left, right in mirrored.items() if left in one)  # a SIDR_REQ has no GIDs
 
 
 TABLE = (
@@ -95,13 +95,14 @@ TABLE = (
     Difference(
         ("psn",), "counts", "counts", "of QP1: each host counts its own MADs", _any, ("CM",)),
     Difference(
-        ("cm.transaction_id", "cm.local_comm_id", "cm.remote_comm_id"), "random", "random",
+        ("cm.transaction_id", "cm.local_comm_id", "cm.remote_comm_id", "cm.request_id"), "random",
+        "random",
         "numbers that each side gives to its dialogues", _any, ("CM",)),
     Difference(
         ("cm.local_ca_guid",), "from the MAC or machine", "from the MAC",
         "names the host", _any, ("CM",)),
     Difference(
-        ("cm.local_qpn", "cm.remote_qpn"), "as dest_qpn", "as dest_qpn", "as dest_qpn", _any,
+        ("cm.local_qpn", "cm.remote_qpn", "cm.qpn"), "as dest_qpn", "as dest_qpn", "as dest_qpn", _any,
         ("CM",)),
     Difference(
         ("cm.starting_psn",), "random", "random", "each queue pair begins somewhere", _any,
@@ -109,9 +110,10 @@ TABLE = (
     Difference(
         ("cm.local_gid", "cm.remote_gid", "cm.source_address", "cm.destination_address"),
         "the host's", "the host's", "client and server have changed places", _are_the_hosts,
-        ("CM REQ",)),
+        ("CM REQ", "CM SIDR_REQ")),
     Difference(
-        ("cm.source_port",), "free", "free", "a port that nobody has", _any, ("CM REQ",)),
+        ("cm.source_port",), "free", "free", "a port that nobody has", _any,
+        ("CM REQ", "CM SIDR_REQ")),
     Difference(
         ("cm.flow_label",), "of the ports", "of the ports",
         "(source port * 31 + destination port) mod 2^20 on both sides", _flow_label_of_ports,

@@ -28,7 +28,7 @@ COUNTERS = ("io_tx_packets", "io_rx_packets", "io_rx_overflow", "io_tx_dropped",
 
 # see "Quirks" in README.md
 RXE = sequence.Place(quirks=frozenset(("lazy-timer", "resume-read", "nak-behind-rnr",
-                                       "skips-response")), settle_s=5)
+                                       "skips-response", "coarse-rnr")), settle_s=5)
 LATE_S = 0.1  # before uroce's last packet: nobody may have read what came since
 ACK_TIMEOUT_FLOOR_S = 0.05  # of src/engine/engine.c
 

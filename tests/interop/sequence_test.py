@@ -355,6 +355,11 @@ class Responder(Base):
         talk = Talk().send(0).send(1).ack(1, 2).send(3).nak(1, 2)
         self.wrong("nak-psn", talk, a=a)
 
+    def test_coarse_rnr_wait_is_a_quirk(self):
+        a = Place(timeout_s=0.05, quirks=frozenset(("coarse-rnr",)))
+        self.right(Talk().send(0).rnr(0, 0, 20).send(0, after=0.004).ack(0, 1), a=a)
+        self.wrong("rnr-wait", Talk().send(0).rnr(0, 0, 20).send(0, after=0.002).ack(0, 1), a=a)
+
     def test_nak_behind_an_rnr_nak_is_a_quirk(self):
         talk = Talk()
         for _ in range(2):
@@ -443,6 +448,21 @@ class Responder(Base):
         a = Place(rx=frozenset(("drop",)), timeout_s=0.05)
         self.wrong("read-response", talk, a=a)
         self.right(talk, a=a, b=Place(quirks=frozenset(("resume-read",))))
+
+    def test_answers_to_repetitions_in_any_order(self):
+        """Atomics may be answered anew before the WRITE in front of them is acknowledged anew."""
+        a = Place(rx=frozenset(("drop",)), timeout_s=0.05, is_finished=True)
+        for atomics in (1, 3, 5):
+            talk = Talk().send(0).ack(0, 1)
+            for psn in range(1, atomics + 1):
+                talk.atomic(psn).atomic_ack(psn, psn + 1, 5)
+            talk.send(0, after=1)
+            for psn in range(1, atomics + 1):
+                talk.atomic(psn)
+            for psn in range(1, atomics + 1):
+                talk.atomic_ack(psn, psn + 1, 5)
+            self.right(talk.ack(0, atomics + 1), a=a)
+        self.wrong("response-order", talk.ack(0, atomics + 1).ack(0, atomics + 1), a=a)
 
     def test_atomic_executed_twice(self):
         a = Place(rx=frozenset(("drop",)), timeout_s=0.05)

@@ -16,7 +16,7 @@
 enum {
 	LISTS_MAX = 16,
 	INLINE_MAX = 256,
-	RNR_TIMER = 12, /* 0.64 ms */
+	RNR_TIMER = 20, /* 10.24 ms: more than a busy machine needs to answer at once */
 	GAP_MAX = 7,
 };
 

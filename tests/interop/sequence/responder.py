@@ -133,12 +133,12 @@ class Responder:
                        "and nothing came again")
 
     def _takes_repeat(self, psn):
-        """Each repetition allows one answer that goes back (to it, or to a READ behind it)."""
-        for at, repeat in enumerate(self.repeats):
-            if repeat <= psn + 1:
-                del self.repeats[at]
-                return True
-        return False
+        """Each repetition allows one answer that goes back (to it, or to a READ behind it); of those
+        that may be meant the newest, which serves the fewest others."""
+        meant = [repeat for repeat in self.repeats if repeat <= psn + 1]
+        if meant:
+            self.repeats.remove(max(meant))
+        return bool(meant)
 
     def _check_not_overtaken(self, p, psn):
         """An ACK does not pass the answer of a READ or atomic."""

@@ -146,6 +146,7 @@ void report_print(const struct check *k);
 /* conn.c */
 void conn_start(struct check *k);
 void conn_on_request(struct check *k, struct rdma_cm_id *id, const struct rdma_conn_param *p);
+void conn_check_depths(struct check *k, const struct conn *c, const struct rdma_conn_param *p);
 void conn_connect(struct check *k, struct conn *c);
 void conn_close(struct check *k, struct conn *c);
 /* The dialogue is over; the id goes at once unless later events are to be seen. */

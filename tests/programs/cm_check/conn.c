@@ -112,13 +112,18 @@ void conn_start(struct check *k)
 	}
 }
 
-static struct rdma_conn_param parameters(const struct greeting *g)
+/* How many READs the client answers at once, and how many it sends; two numbers, so that nobody can
+ * take one for the other. Each side offers what the other one wants. */
+#define CLIENT_ANSWERS 3
+#define CLIENT_ASKS    2
+
+static struct rdma_conn_param parameters(const struct conn *c, const struct greeting *g)
 {
 	return (struct rdma_conn_param){
 		.private_data = g,
 		.private_data_len = sizeof(*g),
-		.responder_resources = 1,
-		.initiator_depth = 1,
+		.responder_resources = c->is_active ? CLIENT_ANSWERS : CLIENT_ASKS,
+		.initiator_depth = c->is_active ? CLIENT_ASKS : CLIENT_ANSWERS,
 		.retry_count = 7,
 		.rnr_retry_count = 7,
 	};
@@ -135,7 +140,7 @@ static struct greeting greeting_of(const struct check *k, const struct conn *c)
 void conn_connect(struct check *k, struct conn *c)
 {
 	struct greeting g = greeting_of(k, c);
-	struct rdma_conn_param p = parameters(&g);
+	struct rdma_conn_param p = parameters(c, &g);
 
 	if (k->options.breaks_data)
 		p.retry_count = 1;
@@ -144,6 +149,17 @@ void conn_connect(struct check *k, struct conn *c)
 		complain(k, c, "rdma_connect: %s", strerror(errno));
 		conn_end(k, c);
 	}
+}
+
+void conn_check_depths(struct check *k, const struct conn *c, const struct rdma_conn_param *p)
+{
+	uint8_t answers = c->is_active ? CLIENT_ANSWERS : CLIENT_ASKS;
+	uint8_t asks = c->is_active ? CLIENT_ASKS : CLIENT_ANSWERS;
+
+	/* An event tells what its reader is asked for, not what the peer has. */
+	if (p->responder_resources != answers || p->initiator_depth != asks)
+		complain(k, c, "is to answer %u READs and may send %u, instead of %u and %u",
+			 p->responder_resources, p->initiator_depth, answers, asks);
 }
 
 static bool is_for_us(struct check *k, const struct conn *c, const struct rdma_conn_param *p)
@@ -180,8 +196,9 @@ void conn_on_request(struct check *k, struct rdma_cm_id *id, const struct rdma_c
 		conn_end(k, c);
 		return;
 	}
+	conn_check_depths(k, c, p);
 	g = greeting_of(k, c);
-	answer = parameters(&g);
+	answer = parameters(c, &g);
 	if (k->options.reject && c->number % k->options.reject == 0) {
 		if (rdma_reject(id, &g, sizeof(g)))
 			complain(k, c, "rdma_reject: %s", strerror(errno));

@@ -36,6 +36,8 @@ static void on_established(struct check *k, struct conn *c, const struct rdma_co
 	if (c->is_active && (p->private_data_len < TAG_MAX ||
 			     memcmp(p->private_data, k->options.tag, TAG_MAX) != 0))
 		complain(k, c, "another server answered");
+	if (c->is_active)
+		conn_check_depths(k, c, p);
 	if (k->options.is_held)
 		return;
 	if (k->options.with_data) {
