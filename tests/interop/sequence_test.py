@@ -463,6 +463,9 @@ class Responder(Base):
                 talk.atomic_ack(psn, psn + 1, 5)
             self.right(talk.ack(0, atomics + 1), a=a)
         self.wrong("response-order", talk.ack(0, atomics + 1).ack(0, atomics + 1), a=a)
+        talk = Talk().send(0).ack(0, 1).read(1, 2).answer(1, 2, 2)
+        talk.send(0, after=1).read(1, 2).ack(0, 2).answer(1, 2, 2)
+        self.right(talk, a=a)
 
     def test_atomic_executed_twice(self):
         a = Place(rx=frozenset(("drop",)), timeout_s=0.05)

@@ -134,10 +134,11 @@ class Responder:
 
     def _takes_repeat(self, psn):
         """Each repetition allows one answer that goes back (to it, or to a READ behind it); of those
-        that may be meant the newest, which serves the fewest others."""
+        that may be meant the newest, which serves the fewest others; but a READ that comes again is
+        kept for its own answer, if any other will do."""
         meant = [repeat for repeat in self.repeats if repeat <= psn + 1]
         if meant:
-            self.repeats.remove(max(meant))
+            self.repeats.remove(max(meant, key=lambda r: (not self.script.at(r).is_read, r)))
         return bool(meant)
 
     def _check_not_overtaken(self, p, psn):
