@@ -239,19 +239,26 @@ def connections(ctx, way, count, *args):
     return client.result(200, ctx.on_wait), server.result(60)
 
 
-def expect_all(figures, count):
-    for side, sheet in zip(("client", "server"), figures):
+def expect_all(figures, count, unheard=0):
+    """`unheard`: connections of which the server may hear first that they have ended."""
+    client, server = figures
+    if count - unheard <= server["established"] < count:
+        server = {**server, "established": count}
+    for side, sheet in (("client", client), ("server", server)):
         cm.expect(sheet, side, established=count, disconnected=count, timewait=count, ended=count,
                   rejected=0, unreachable=0, errors=0, complaints=0)
 
 
 @each_way("connections/whoever-closes")
 def whoever_closes(ctx, way):
-    """Each side sees DISCONNECTED once and then TIMEWAIT_EXIT."""
+    """Each side sees DISCONNECTED once and then TIMEWAIT_EXIT. The guest's kernel looks at messages
+    on several processors: of a client that closes at once it may see the DREQ before the RTU."""
     count = ctx.pick(20, 200)
     short = "both" if way.server == across.OURS else "server"
     for closer in ctx.pick((short,), ("client", "server", "both")):
-        expect_all(connections(ctx, way, count, "-c", closer, "-d"), count)
+        is_raced = way.server == across.GUEST and closer != "server"
+        expect_all(connections(ctx, way, count, "-c", closer, "-d"), count,
+                   unheard=count // 10 if is_raced else 0)
 
 
 @each_way("connections/refused")
