@@ -15,6 +15,11 @@ import time
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
+# A shell that starts us in the background ignores SIGINT for us, and so would our children, which
+# some rows end by it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 class Timeout(Exception):
     """A child, or something expected of it, did not come in time."""
