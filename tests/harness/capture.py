@@ -18,6 +18,7 @@ from .report import Failed, Skipped
 PAYLOAD_GUESSES = ("eth_over_ib", "fc_infiniband", "iser_infiniband", "lnet_ib",
                    "rpcrdma_infiniband", "sdp_infiniband", "smb_direct_infiniband",
                    "smcr_infiniband")
+ATTEMPTS = 3  # now and then tshark does not begin
 SINGLE = {"UROCE_GSO": "off", "UROCE_GRO": "off"}
 
 
@@ -30,16 +31,23 @@ class Capture:
         self.folder = tempfile.TemporaryDirectory(prefix="uroce-capture-")
         os.chmod(self.folder.name, 0o777)
         self.path = os.path.join(self.folder.name, "seen.pcap")
-        self.tshark = process.Process(
-            ["tshark", "-q", "-n", "-i", interface, "-F", "pcap", "-B", "64", "-w", self.path,
-             "-f", f"udp dst port {roce.PORT}"],
-            prefix=ns.prefix(), env=self.environment())
+        for attempt in range(ATTEMPTS):
+            self.tshark = process.Process(
+                ["tshark", "-q", "-n", "-i", interface, "-F", "pcap", "-B", "64", "-w", self.path,
+                 "-f", f"udp dst port {roce.PORT}"],
+                prefix=ns.prefix(), env=self.environment())
+            try:
+                process.wait_until(self.is_capturing, 20, "tshark to capture")
+                return
+            except process.Timeout as e:
+                self.tshark.end()
+                if attempt + 1 == ATTEMPTS:
+                    raise Failed(f"{e}\n{self.tshark.output()}") from e
 
-        def is_capturing():
-            if self.tshark.poll() is not None:
-                raise Failed(f"tshark ended\n{self.tshark.output()}")
-            return "Capturing on" in self.tshark.output() and os.path.exists(self.path)
-        process.wait_until(is_capturing, 20, "tshark to capture")
+    def is_capturing(self):
+        if self.tshark.poll() is not None:
+            raise Failed(f"tshark ended\n{self.tshark.output()}")
+        return "Capturing on" in self.tshark.output() and os.path.exists(self.path)
 
     def environment(self):
         """What somebody prefers in Wireshark, or may not read, changes nothing here."""

@@ -94,7 +94,9 @@ def expect_trouble(recording, kind, direction, is_reliable=True):
         raise Failed(f"{c['tx_pkts']} packets made, {sent} on the wire, {happened}")
     if direction == "rx" and before:
         raise Failed(f"{c['tx_pkts']} packets made, {sent} on the wire")
-    if figures["missing"] > happened.get("drop", 0) + happened.get("reorder", 0):
+    # a READ that went twice from different places on may count once more
+    lost = happened.get("drop", 0) + happened.get("reorder", 0)
+    if figures["missing"] > lost + lost // 20 + 2:
         raise Failed(f"{figures['missing']} requests missing, {happened} dropped")
     if is_reliable and "drop" in kind and not figures["repeated"]:
         raise Failed(f"nothing was sent again\n{figures}")
