@@ -147,6 +147,44 @@ class Requester(Base):
         figures = self.right(talk, a=Place(tx=frozenset(("drop",)), timeout_s=0.05))
         self.assertEqual(figures["missing"], 1)
 
+    LOSSY = Place(tx=frozenset(("drop",)), timeout_s=0.05, is_finished=True)
+
+    def missing(self, talk):
+        return self.right(talk, self.LOSSY)["missing"]
+
+    def test_of_marks_to_go_back_to_the_nearest_counts(self):
+        """9 follows 11, since the NAK for 8 led back to 8, which was lost: that is one packet, not
+        all behind an older mark."""
+        talk = Talk().send(0)
+        for psn in range(2, 12):  # 1 is lost
+            talk.send(psn)
+        talk.ack(0, 1).nak(1, 1)
+        for psn in (1, 2, 3, 4, 5, 6, 7, 9, 10, 11):  # 8 is lost
+            talk.send(psn)
+        talk.nak(8, 8)
+        for psn in (9, 10, 11):  # and again
+            talk.send(psn)
+        for psn in (8, 9, 10, 11):
+            talk.send(psn, after=0.1 if psn == 8 else 0.001)
+        talk.ack(11, 12)
+        self.assertEqual(self.missing(talk), 3)
+
+    def test_what_was_acknowledged_meanwhile_is_not_missing(self):
+        """It repeats 0 to 2 after a time-out; then it hears that 9 is the next one, goes on there,
+        and 9 is lost: that is one packet, and not all between 2 and 10."""
+        talk = Talk()
+        for psn in (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11):  # 9 is lost
+            talk.send(psn)
+        for psn in (0, 1, 2):
+            talk.send(psn, after=0.1 if psn == 0 else 0.001)
+        talk.ack(8, 9).nak(9, 9)
+        for psn in (10, 11):
+            talk.send(psn)
+        for psn in (9, 10, 11):
+            talk.send(psn, after=0.1 if psn == 9 else 0.001)
+        talk.ack(11, 12)
+        self.assertEqual(self.missing(talk), 2)
+
     def test_read_takes_the_psns_of_its_answers(self):
         self.wrong("requester", Talk().read(0, 3).answer(0, 3, 1).send(4).ack(2, 1),
                    a=Place(timeout_s=0.05))

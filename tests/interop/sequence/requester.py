@@ -159,7 +159,7 @@ class Requester:
                     psn <= self.una:
                 after.add(end)  # what was acknowledged meanwhile is left out
             elif "drop" in self.here.tx and self._is_small_gap(position, psn):
-                self.figures["missing"] += self.script.packets_between(position, psn)
+                self.figures["missing"] += self._least_missing(position, psn)
                 after.add(end)
             elif "reorder" in self.here.tx and self._is_small_gap(position, psn):
                 after.add(end)
@@ -172,31 +172,40 @@ class Requester:
                 after.add(position)
         return after
 
+    def _least_missing(self, position, psn):
+        """Packets that were sent before `psn` and not seen, at least: it may have left out what was
+        acknowledged, and gone on at any mark up to una."""
+        nearest = max((m for m in self.marks if position < m <= min(psn, self.una)),
+                      default=position)
+        return self.script.packets_between(nearest, psn)
+
     def _is_small_gap(self, position, psn):
         return position < psn and self.script.packets_between(position, psn) <= BURST
 
     def _origins(self, psn):
-        """Where it may have gone back to, if `psn` is the first that was seen of it."""
+        """Where it may have gone back to, if `psn` is the first that was seen of it; the nearest
+        first, of which least was lost."""
         yield psn
         if "drop" in self.here.tx or "reorder" in self.here.tx:
-            for mark in self.marks:
-                if mark < psn and self._is_small_gap(mark, psn):
-                    yield mark
+            yield from sorted((mark for mark in self.marks
+                               if mark < psn and self._is_small_gap(mark, psn)), reverse=True)
 
     def _go_back(self, p, psn):
         """None if it may; else why not."""
         problem = None
-        for origin in self._origins(psn):
-            why = self._why_not_from(p, origin)
+        origins = {origin: self._barrier(p, origin) for origin in self._origins(psn)}
+        for origin, barrier in origins.items():
+            why = barrier or self._cause(p, origin)
             if why is None:
-                if origin != psn:
-                    self.figures["missing"] += self.script.packets_between(origin, psn)
-                self.una_least = max(self.una_least, origin)
+                self.figures["missing"] += self.script.packets_between(origin, psn)
+                # it may have been the farthest as well: no more than that is sure
+                self.una_least = max(self.una_least, min(o for o, b in origins.items() if not b))
                 return None
             problem = problem or why
         return problem
 
-    def _why_not_from(self, p, psn):
+    def _barrier(self, p, psn):
+        """Why it cannot go back there, whatever the cause; None if it can."""
         position = max(self.positions)
         if psn >= self.top:
             return f"leaves a gap: PSN {position & 0xFFFFFF:#x} was next"
@@ -210,10 +219,11 @@ class Requester:
         if psn > self.una:
             return (f"goes on at PSN {psn & 0xFFFFFF:#x}; the oldest without an answer is "
                     f"{self.una & 0xFFFFFF:#x}")
-        return self._cause(p, psn)
+        return None
 
     def _cause(self, p, psn):
-        """What made it go back, to `psn` or to one before that was acknowledged meanwhile."""
+        """None, and it is counted what made it go back, to `psn` or to one before that was
+        acknowledged meanwhile; else why nothing did."""
         causes = (("restarts_rnr", self.rnr), ("restarts_nak", self.naks),
                   ("restarts_gap", self.gaps))
         waited = p.time - self.sent_at.get(psn, float("-inf"))
