@@ -18,7 +18,7 @@ from .report import Failed, Skipped
 PAYLOAD_GUESSES = ("eth_over_ib", "fc_infiniband", "iser_infiniband", "lnet_ib",
                    "rpcrdma_infiniband", "sdp_infiniband", "smb_direct_infiniband",
                    "smcr_infiniband")
-ATTEMPTS = 3  # now and then tshark does not begin
+ATTEMPTS = 3  # once of some hundred times tshark did not begin; why was not found
 SINGLE = {"UROCE_GSO": "off", "UROCE_GRO": "off"}
 
 
