@@ -130,7 +130,7 @@ static void group_table(const struct flow_table *t, FILE *out)
 			 at_share(group->slowdowns, group->count, 0.99));
 		for (uint32_t i = 0; i < 7; i++)
 			cells[1 + i] = text[i];
-		roce_page_table_row(out, ROCE_TONE_PLAIN, cells, 8);
+		roce_page_table_row(out, ROCE_TONE_PLAIN, columns, cells, 8);
 	}
 	roce_page_table_end(out);
 }
@@ -215,7 +215,7 @@ static void slowest_table(const struct roce_record *r, struct flow_table *t, FIL
 		roce_page_table_row(out,
 				    result.state == ROCE_FABRIC_FLOW_DONE ? ROCE_TONE_PLAIN
 									  : ROCE_TONE_BAD,
-				    cells, 9);
+				    columns, cells, 9);
 	}
 	roce_page_table_end(out);
 }

@@ -296,7 +296,7 @@ static void a_whole_page_is_well_formed(void **state)
 	draw_network(text.out, false, 4);
 	draw_network(text.out, true, 4);
 	roce_page_table_begin(text.out, columns, 3);
-	roce_page_table_row(text.out, ROCE_TONE_WARN, row, 3);
+	roce_page_table_row(text.out, ROCE_TONE_WARN, columns, row, 3);
 	roce_page_table_end(text.out);
 	roce_page_message(text.out, ROCE_TONE_BAD, "s0 -> s1 -> s0");
 	roce_page_end(text.out, "end");

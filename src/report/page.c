@@ -4,8 +4,6 @@
 
 #include "report/embedded.h"
 
-#include <string.h>
-
 void roce_page_text(FILE *out, const char *text)
 {
 	for (const char *p = text; *p; p++) {
@@ -135,22 +133,13 @@ void roce_page_table_begin(FILE *out, const char *const *columns, size_t count)
 	fputs("</tr></thead><tbody>\n", out);
 }
 
-/* What looks like a number is aligned like one. */
-static bool is_numeric(const char *cell)
-{
-	size_t digits = strcspn(cell, "0123456789");
-
-	return digits <= 1 && cell[digits] != '\0' && (digits == 0 || strchr("-+<>.", cell[0]));
-}
-
-void roce_page_table_row(FILE *out, enum roce_tone tone, const char *const *cells, size_t count)
+void roce_page_table_row(FILE *out, enum roce_tone tone, const char *const *columns,
+			 const char *const *cells, size_t count)
 {
 	fprintf(out, "<tr class=\"%s\">", tone_class(tone));
-	for (size_t i = 0; i < count; i++) {
-		const char *cell = cells[i] ? cells[i] : "";
-
-		element(out, "td", is_numeric(cell) ? "number" : NULL, cell);
-	}
+	for (size_t i = 0; i < count; i++)
+		element(out, "td", columns[i][0] == '#' ? "number" : NULL,
+			cells[i] ? cells[i] : "");
 	fputs("</tr>\n", out);
 }
 

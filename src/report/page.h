@@ -41,9 +41,10 @@ void roce_page_charts_end(FILE *out);
 void roce_page_message(FILE *out, enum roce_tone tone, const char *text);
 
 /* A table: columns whose name begins with '#' are numbers, aligned to the right ('#' is not shown).
- * Cells of one row follow in one array; NULL is an empty cell. */
+ * Rows are given the same columns; NULL is an empty cell. */
 void roce_page_table_begin(FILE *out, const char *const *columns, size_t count);
-void roce_page_table_row(FILE *out, enum roce_tone tone, const char *const *cells, size_t count);
+void roce_page_table_row(FILE *out, enum roce_tone tone, const char *const *columns,
+			 const char *const *cells, size_t count);
 void roce_page_table_end(FILE *out);
 
 /* Text with < > & " made harmless. */

@@ -56,71 +56,6 @@ static void two_to_one__fair_and_no_pauses_in_the_end(void **state)
 	net_end(&net);
 }
 
-struct cnps {
-	uint64_t last_ps;
-	uint64_t gap_min_ps;
-	uint64_t count;
-};
-
-static void on_sent(void *ctx, uint64_t ps, uint32_t node, uint32_t port,
-		    const struct roce_fabric_frame_view *frame)
-{
-	struct cnps *c = ctx;
-
-	(void)port;
-	if (node != 1 || frame->hdr->opcode.v != ROCE_CNP)
-		return;
-	if (c->count && ps - c->last_ps < c->gap_min_ps)
-		c->gap_min_ps = ps - c->last_ps;
-	c->last_ps = ps;
-	c->count++;
-}
-
-/* 100G into 25G; the receiver hears of a mark after `delay_ps`. */
-static uint64_t count_pauses(uint64_t delay_ps)
-{
-	static const struct roce_fabric_observer observer = {.frame_sent = on_sent};
-	struct roce_fabric_flow_config flow = net_flow(0, 1, 8 << 20);
-	struct cnps cnps = {.gap_min_ps = UINT64_MAX};
-	struct net net;
-	uint64_t pauses;
-
-	net_defaults(&net);
-	net.fabric.observer = &observer;
-	net.fabric.observer_ctx = &cnps;
-	choose(&net.host, "connectx");
-	net.sw.port.ecn[3].kmin_bytes = 100000;
-	net.sw.port.ecn[3].kmax_bytes = 400000;
-	net.sw.port.buffer[3].xoff_bytes = 700000;
-	net_create(&net);
-	net_host(&net);
-	net.host.rx_delay_ps = delay_ps;
-	net_host(&net);
-	net_switch(&net);
-	net_link(&net, 0, 2);
-	net.link.rate_bps = 25 * GBPS;
-	net_link(&net, 1, 2);
-	assert_int_equal(roce_fabric_prepare(net.f), 0);
-	net_add(&net, &flow);
-	net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
-	assert_true(cnps.count > 1);
-	assert_true(cnps.gap_min_ps >= 4 * PS_PER_US); /* min_time_between_cnps */
-	assert_int_equal(net_drops(&net), 0);
-	pauses = net_totals(&net).pause_frames;
-	net_end(&net);
-	return pauses;
-}
-
-/* A sender that hears of congestion late has to be paused more than one that hears at once. */
-static void notification__case_070_late_means_pauses(void **state)
-{
-	uint64_t prompt = count_pauses(0);
-	uint64_t late = count_pauses(55 * PS_PER_US);
-
-	(void)state;
-	assert_true(late > 2 * prompt);
-}
-
 /* The controller itself, by the paper's values. */
 static void cnp__halves_and_alpha_falls(void **state)
 {
@@ -209,7 +144,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_to_one__fair_and_no_pauses_in_the_end),
-		cmocka_unit_test(notification__case_070_late_means_pauses),
 		cmocka_unit_test(cnp__halves_and_alpha_falls),
 		cmocka_unit_test(acks__as_often_as_asked),
 		cmocka_unit_test(incast_16__takes_as_long_as_with_hpcc),

@@ -241,40 +241,6 @@ static void faults__loss_is_made_good(void **state)
 	net_end(&net);
 }
 
-/* Messages of 4 MB, every 256th frame lost: whoever starts them anew never gets to the end of one;
- * whoever goes back to the gap repeats what was on its way then, a dozen packets, unless the
- * repetition is lost as well. */
-static void recovery__go_back_0_completes_nothing(void **state)
-{
-	(void)state;
-	for (uint32_t is_zero = 0; is_zero < 2; is_zero++) {
-		struct roce_fabric_flow_config flow = net_flow(0, 1, 64 << 20);
-		struct roce_fabric_flow_result r;
-		struct net net;
-		double share;
-
-		net_defaults(&net);
-		net.host.is_go_back_0 = is_zero;
-		net.link.faults[0].loss_ppm = 1000000 / 256;
-		net_star(&net, 2);
-		flow.message_bytes = 4 << 20;
-		flow.depth = 1;
-		flow.timeout = 8;
-		net_add(&net, &flow);
-		assert_int_equal(roce_fabric_run(net.f, 4 * PS_PER_MS), ROCE_FABRIC_END_TIME);
-		r = net_result(&net, 0);
-		share = (double)(r.packets_sent - r.packets_repeated) / (double)r.packets_sent;
-		if (is_zero) {
-			assert_int_equal(r.messages.count, 0);
-			assert_true(share < 0.3);
-		} else {
-			assert_true(r.messages.count >= 5);
-			assert_true(share > 0.75 && share < 0.99);
-		}
-		net_end(&net);
-	}
-}
-
 /* The last packet, or its ACK, is lost: the flow ends a timeout later. */
 static void faults__case_067_a_lost_end_costs_a_timeout(void **state)
 {
@@ -316,7 +282,6 @@ int main(void)
 		cmocka_unit_test(link__down_and_up_again),
 		cmocka_unit_test(link__routes_around_it),
 		cmocka_unit_test(faults__loss_is_made_good),
-		cmocka_unit_test(recovery__go_back_0_completes_nothing),
 		cmocka_unit_test(faults__case_067_a_lost_end_costs_a_timeout),
 	};
 

@@ -74,7 +74,8 @@ static void loss__case_081_go_back_0_gets_nothing_through(void **state)
 
 		goodput = run_lossy(false, delays[i], 20 * PS_PER_MS, &r);
 		goodput = (double)r.bytes_delivered * 8000 / (double)(20 * PS_PER_MS);
-		snprintf(what, sizeof(what), "go-back-N, the same, links of %u ns",
+		snprintf(what, sizeof(what),
+			 "go-back-N, the same, ACK timeout 66 us, links of %u ns",
 			 (unsigned)(delays[i] / PS_PER_NS));
 		snprintf(range, sizeof(range), "1/(1 + pW), W = %.0f packets: %.1f Gb/s within 5%%",
 			 w, expected);
