@@ -5,7 +5,8 @@
  * and have no name there. All values are whole numbers of the unit.
  *
  * Three sets of values:
- *   connectx   the adapters' defaults, as documented and as their drivers set them
+ *   connectx   the adapters' defaults, as documented and as their drivers set them; that CNPs are
+ *              spaced by port is an assumption
  *   paper      "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM 2015)
  *   hpcc-ns3   the rules and values of the public simulator of "HPCC" (SIGCOMM 2019), to compare
  */
@@ -31,7 +32,7 @@
 	X(rpg_threshold, "increases", 0, 31, 1, 5, 1, "so many increases go back to the target")   \
 	X(rpg_ai_rate, "Mb/s", 1, ROCE_DCQCN_MBIT_MAX, 5, 40, 20, "later ones raise the target")   \
 	X(rpg_hai_rate, "Mb/s", 1, ROCE_DCQCN_MBIT_MAX, 50, 400, 200,                              \
-	  "and those after the next by this; the paper gives none")                                \
+	  "and those after the next by this; the paper gives none, 400 is our choice")             \
 	X(rpg_max_rate, "Mb/s", 0, ROCE_DCQCN_MBIT_MAX, 0, 0, 0, "0: the line rate")               \
 	X(clamp_tgt_rate, "bool", 0, 1, 0, 1, 0,                                                   \
 	  "a reduction makes the rate of before the target")                                       \

@@ -77,8 +77,7 @@ void roce_fabric_switch_defaults(struct roce_fabric_switch_config *out)
 void roce_fabric_host_defaults(struct roce_fabric_host_config *out)
 {
 	*out = (struct roce_fabric_host_config){
-		/* Half of the 64-byte WRITE latency of about 1.6 us that is measured back to back.
-		 */
+		/* So that a 64-byte WRITE takes about as long, 1.6 us, as adapters are said to. */
 		.tx_delay_ps = 400 * PS_PER_NS,
 		.rx_delay_ps = 400 * PS_PER_NS,
 		.ack_prio = -1,

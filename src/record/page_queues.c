@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define CURVES_SHOWN  6u
-#define PORTS_SHOWN   24u
+#define CURVES_SHOWN   6u
+#define PORTS_SHOWN    24u
 #define RATE_POINTS    200u
 #define RATE_WINDOW_PS UINT64_C(2000000)
 
@@ -112,11 +112,14 @@ static void busiest_table(const struct roce_record *r, FILE *out)
 		roce_page_label(r, ports[i], label);
 		roce_quantity_format(ROCE_QUANTITY_BITS_RATE, (double)view.rate_bps, line);
 		snprintf(busy, sizeof(busy), "%.1f%%", roce_page_busyness(r, ports[i]) * 100);
-		roce_quantity_format(ROCE_QUANTITY_BYTES, roce_page_longest_queue(r, ports[i]), queue);
-		roce_quantity_format(ROCE_QUANTITY_SECONDS, roce_page_paused_seconds(r, ports[i]), paused);
+		roce_quantity_format(ROCE_QUANTITY_BYTES, roce_page_longest_queue(r, ports[i]),
+				     queue);
+		roce_quantity_format(ROCE_QUANTITY_SECONDS, roce_page_paused_seconds(r, ports[i]),
+				     paused);
 		snprintf(marked, sizeof(marked), "%llu", (unsigned long long)marks);
 		snprintf(dropped, sizeof(dropped), "%llu", (unsigned long long)drops);
-		roce_page_table_row(out, drops ? ROCE_TONE_BAD : ROCE_TONE_PLAIN, columns, cells, 7);
+		roce_page_table_row(out, drops ? ROCE_TONE_BAD : ROCE_TONE_PLAIN, columns, cells,
+				    7);
 	}
 	roce_page_table_end(out);
 }

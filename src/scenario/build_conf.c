@@ -36,6 +36,10 @@ struct qos_keys {
 	const struct roce_eight *prio_tc;
 	const struct roce_eight *tsa;
 	const struct roce_eight *tcbw;
+	uint64_t pause_quanta;
+	bool pause_endless;
+	uint64_t pause_refresh;
+	uint64_t pause_response;
 };
 
 static void set_qos(const struct qos_keys *k, struct roce_fabric_port_config *out)
@@ -52,7 +56,12 @@ static void set_qos(const struct qos_keys *k, struct roce_fabric_port_config *ou
 		if (roce_dscp_prio_parse(k->dscp_prio->at[i], &dscp, &prio))
 			qos->dscp_to_prio[dscp] = prio;
 	}
-	out->pfc.prios = 0;
+	out->pfc = (struct roce_fabric_pfc){
+		.quanta = (uint16_t)k->pause_quanta,
+		.is_unlimited = k->pause_endless,
+		.refresh_ps = k->pause_refresh == ROCE_AUTO ? 0 : k->pause_refresh,
+		.response_ps = k->pause_response,
+	};
 	for (uint32_t i = 0; i < ROCE_FABRIC_PRIOS; i++) {
 		out->pfc.prios |= (uint8_t)(k->pfc->at[i] << i);
 		qos->prio_to_tc[i] = k->prio_tc->at[i];
@@ -66,13 +75,10 @@ void roce_build_switch_port(const struct roce_switch_conf *c, struct roce_fabric
 {
 	memset(out, 0, sizeof(*out));
 	out->mtu_bytes = (uint32_t)c->mtu;
-	set_qos(&(struct qos_keys){c->trust, &c->dscp_prio, &c->pfc, &c->prio_tc, &c->tsa,
-				   &c->tcbw},
+	set_qos(&(struct qos_keys){c->trust, &c->dscp_prio, &c->pfc, &c->prio_tc, &c->tsa, &c->tcbw,
+				   c->pause_quanta, c->pause_endless, c->pause_refresh,
+				   c->pause_response},
 		out);
-	out->pfc.quanta = (uint16_t)c->pause_quanta;
-	out->pfc.is_unlimited = c->pause_endless;
-	out->pfc.refresh_ps = c->pause_refresh == ROCE_AUTO ? 0 : c->pause_refresh;
-	out->pfc.response_ps = c->pause_response;
 	for (uint32_t i = 0; i < ROCE_FABRIC_PRIOS; i++) {
 		struct roce_fabric_buffer *buffer = &out->buffer[i];
 		struct roce_fabric_ecn *ecn = &out->ecn[i];
@@ -116,13 +122,10 @@ void roce_build_host_port(const struct roce_host_conf *c, struct roce_fabric_por
 	roce_fabric_port_defaults(&defaults);
 	memset(out, 0, sizeof(*out));
 	out->mtu_bytes = (uint32_t)c->mtu;
-	set_qos(&(struct qos_keys){c->trust, &c->dscp_prio, &c->pfc, &c->prio_tc, &c->tsa,
-				   &c->tcbw},
+	set_qos(&(struct qos_keys){c->trust, &c->dscp_prio, &c->pfc, &c->prio_tc, &c->tsa, &c->tcbw,
+				   c->pause_quanta, c->pause_endless, c->pause_refresh,
+				   c->pause_response},
 		out);
-	out->pfc.quanta = (uint16_t)c->pause_quanta;
-	out->pfc.is_unlimited = c->pause_endless;
-	out->pfc.refresh_ps = c->pause_refresh == ROCE_AUTO ? 0 : c->pause_refresh;
-	out->pfc.response_ps = c->pause_response;
 	for (uint32_t i = 0; i < ROCE_FABRIC_PRIOS; i++)
 		out->buffer[i] = defaults.buffer[c->pfc.at[i] ? 3 : 0];
 }
