@@ -16,6 +16,7 @@ Where to go next
   {uroce} devices -v          the devices of this machine
   {uroce} run CMD             any verbs program on them: a server here, a client there
   {uroce} help                all commands
+  {uroce} sim scenarios/incast.yaml --html incast.html   a simulated network of such devices
   make programs ARGS=--short     every program and fault that is tested, row by row
   make bench                     the same figures with care: turns, medians, bare UDP beside
   README.md, ARCHITECTURE.md     what it is, and how it works"""
