@@ -3,7 +3,7 @@
 """Runs cases of rdma-core's own tests in this process and says of each what happened.
 
   conform_driver.py --tests DIR --device NAME --gid INDEX --report FILE [--large] [--impair SPEC]
-                    [--other-netns FILE] CASE...
+                    [--other-netns FILE] [--draws SEED] CASE...
 
 The tests are used as they are; around them this counts what they do not look at: packets by the
 engines' counters, and the end of every child that they start. They hold both ends of a connection in
@@ -11,6 +11,7 @@ one process, made one after the other; a variant changes what both are made of:
 
   --large        path MTU 256 and messages of 64 KiB, so that there are first, middle and last packets
   --impair       UROCE_IMPAIR for the case, with seed after seed until a packet was dropped
+  --draws        what the cases draw at random is drawn from this seed, not from a new one
   --other-netns  the second end of each pair is made, and does all it does, in another network
                  namespace, on the device of the same name there
 
@@ -23,6 +24,7 @@ import ctypes
 import json
 import multiprocessing.process
 import os
+import random
 import re
 import subprocess
 import sys
@@ -35,6 +37,7 @@ CLONE_NEWNET = 0x40000000
 LARGE_BYTES = 65536
 FEWER_MESSAGES = 50  # than the 1000 that the XRC cases send each way, where each loses packets
 SEEDS_MAX = 100
+NOTHING_TO_DRAW = "ValueError: empty range for randrange"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -230,7 +233,19 @@ class Outcome(unittest.TestResult):
         self.result, self.reason = "skipped", reason
 
 
-def run_case(name, tests, engines, children):
+def run_case(name, draws, *args):
+    """With other draws where the case's own left it none: DMTest may draw the smallest buffer, and
+    then a length below that."""
+    for seed in range(draws, draws + SEEDS_MAX):
+        random.seed(seed)
+        line = run_once(name, *args)
+        if not line["reason"].startswith(NOTHING_TO_DRAW):
+            break
+    line["draws"] = seed
+    return line
+
+
+def run_once(name, tests, engines, children):
     case = unittest.defaultTestLoader.loadTestsFromName(name, tests)
     outcome = Outcome()
     before, packets = time.monotonic(), loopback_packets()
@@ -261,6 +276,7 @@ def arguments():
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--impair")
     parser.add_argument("--other-netns")
+    parser.add_argument("--draws", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("cases", nargs="+")
     return parser.parse_args()
 
@@ -291,9 +307,9 @@ def main():
             print(name, flush=True)
             if places:
                 places.start_case()
-            case = (name, tests, engines, children)
+            case = (name, args.draws, tests, engines, children)
             line = run_impaired(args.impair, *case) if args.impair else run_case(*case)
-            print(f"  {line['result']} {line['reason']}", flush=True)
+            print(f"  {line['result']} {line['reason']} (--draws {line['draws']})", flush=True)
             report.write(json.dumps(line) + "\n")
             report.flush()
 
