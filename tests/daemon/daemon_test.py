@@ -26,6 +26,7 @@ PORT = 4791
 CLONE_NEWNET = 0x40000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNS = 0x00020000
+MS_BIND = 4096
 NOBODY = 65534
 ROOT_PATH = "/run/uroce/sock"
 
@@ -1010,6 +1011,7 @@ def test_no_daemon():
 # ---- main ----
 
 def enter_namespace():
+    global build
     libc = ctypes.CDLL(None, use_errno=True)
     uid, gid = os.getuid(), os.getgid()
     if libc.unshare(CLONE_NEWNET):
@@ -1024,6 +1026,10 @@ def enter_namespace():
         # Private, and an empty /run: the machine may have a uroced of root.
         libc.mount(None, b"/", None, 0x44000, None)
         libc.mount(b"none", b"/run", b"tmpfs", 0, None)
+        # Where other users reach it: the tree may be in root's home.
+        os.mkdir("/run/build")
+        if libc.mount(build.encode(), b"/run/build", None, MS_BIND, None) == 0:
+            build = "/run/build"
     # SIOCSIFFLAGS: lo up
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     import fcntl
