@@ -66,7 +66,8 @@ void roce_fabric_destroy(struct roce_fabric *f); /* NULL is fine */
 	X(FAULT_OPERATION, "UC has no READ, UD has SEND alone, only SEND is answered")    \
 	X(FAULT_AFTER, "a flow comes after flows that were added before it")              \
 	X(FAULT_QUEUE_PAIRS, "a flow has 1 to 4096 queue pairs")                          \
-	X(FAULT_TIMING, "no timing of this name")
+	X(FAULT_TIMING, "no timing of this name")                                         \
+	X(FAULT_PAST, "a time that has passed")
 
 enum roce_fabric_fault {
 #define X(id, text) ROCE_FABRIC_##id,
@@ -163,6 +164,13 @@ uint64_t roce_fabric_now_ps(const struct roce_fabric *f);
 /* At a time to come: a link goes down or up. -EINVAL: no such port, or a time that has passed. */
 int roce_fabric_schedule_link(struct roce_fabric *f, uint32_t node, uint32_t port, bool is_up,
 			      uint64_t at_ps);
+/* A host begins to pause its switch, for all its PFC priorities and without end, or stops.
+ * -EINVAL: no such host, or a time that has passed. */
+int roce_fabric_schedule_storm(struct roce_fabric *f, uint32_t node, bool is_begin, uint64_t at_ps);
+/* A host takes packets from its receive buffer so fast; 0: as fast as the line. -EINVAL: as above.
+ */
+int roce_fabric_schedule_drain(struct roce_fabric *f, uint32_t node, uint64_t drain_bps,
+			       uint64_t at_ps);
 
 /* ---- looking ---- */
 

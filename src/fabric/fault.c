@@ -5,7 +5,7 @@
  * the others. What a link that goes down carries, and what waits for it, is lost; both ends forget
  * their pauses.
  */
-#include "fabric/state.h"
+#include "fabric/host.h"
 
 #include "base/list.h"
 
@@ -134,6 +134,8 @@ static void bring_up(struct roce_fabric_port *port)
 {
 	port->is_up = true;
 	port->free_ps = port->f->queue.now_ps;
+	if (port->node->host)
+		roce_fabric_host_storm(port->node->host);
 	roce_fabric_port_kick(port);
 }
 

@@ -392,7 +392,7 @@ void roce_fabric_host_receive(struct roce_fabric_port *in, struct roce_fabric_fr
 		roce_fabric_drop(in, frame, ROCE_FABRIC_DROP_STRAY);
 		return;
 	}
-	if (host->cfg.drain_bps)
+	if (__builtin_expect(host->drain_bps || host->rx_queue.head, 0))
 		roce_fabric_receiver_take(host, frame);
 	else
 		roce_fabric_host_process(host, frame);
@@ -502,8 +502,7 @@ int roce_fabric_host_prepare(struct roce_fabric_node *node)
 	int err;
 
 	host->port = &node->ports[0];
-	if (host->cfg.drain_bps)
-		roce_fabric_receiver_init(host);
+	roce_fabric_receiver_init(host);
 	err = init_device(host);
 	if (err)
 		return err;

@@ -25,8 +25,10 @@ struct roce_fabric_host {
 	struct roce_event drained;	  /* the first of the buffer */
 	struct roce_fabric_fifo rx_queue; /* in the buffer, by the time at which they are out */
 	uint64_t drained_ps;		  /* when all of it is */
+	uint64_t drain_bps;		  /* now; 0: as fast as the line */
 	uint32_t rx_bytes;
 	uint32_t rx_xoff_bytes;
+	uint32_t storms; /* reasons for which it pauses its switch without end */
 	struct roce_fabric_host_config cfg;
 	struct roce_pd pd;
 	struct roce_verbs_cq cq;
@@ -54,6 +56,16 @@ void roce_fabric_host_process(struct roce_fabric_host *host, struct roce_fabric_
 
 void roce_fabric_receiver_init(struct roce_fabric_host *host);
 void roce_fabric_receiver_take(struct roce_fabric_host *host, struct roce_fabric_frame *frame);
+/* From now on it drains so fast, also what is in the buffer; 0: as fast as the line. */
+void roce_fabric_receiver_set_drain(struct roce_fabric_host *host, uint64_t drain_bps);
+/* The neighbour may go on, if neither buffer nor storm are against it. */
+void roce_fabric_receiver_relent(struct roce_fabric_host *host);
+
+/* ---- host_fault.c ---- */
+
+/* Pauses all PFC priorities as long as it is in a storm: at its begin, and when the link is back.
+ */
+void roce_fabric_host_storm(struct roce_fabric_host *host);
 
 /* ---- host.c ---- */
 

@@ -13,7 +13,9 @@
 
 static uint64_t drain_ps(const struct roce_fabric_host *host, uint32_t bytes)
 {
-	return (uint64_t)((unsigned __int128)bytes * 8000000000000u / host->cfg.drain_bps);
+	uint64_t bps = host->drain_bps ? host->drain_bps : host->port->rate_bps;
+
+	return (uint64_t)((unsigned __int128)bytes * 8000000000000u / bps);
 }
 
 /* Tells the neighbour about each lossless priority that the buffer holds. */
@@ -31,13 +33,17 @@ static void tell(struct roce_fabric_host *host, bool is_paused)
 	}
 }
 
+void roce_fabric_receiver_relent(struct roce_fabric_host *host)
+{
+	if (host->port->told && !host->storms && host->rx_bytes <= host->rx_xoff_bytes / XON_SHARE)
+		tell(host, false);
+}
+
 static void give(struct roce_fabric_host *host, const struct roce_fabric_frame *frame)
 {
 	host->rx_bytes -= frame->bytes;
 	host->port->ingress[frame->prio].bytes -= frame->bytes;
-	if (host->port->told && !host->cfg.is_pausing_forever &&
-	    host->rx_bytes <= host->rx_xoff_bytes / XON_SHARE)
-		tell(host, false);
+	roce_fabric_receiver_relent(host);
 }
 
 static void on_drained(struct roce_event *ev)
@@ -62,7 +68,27 @@ void roce_fabric_receiver_init(struct roce_fabric_host *host)
 	host->rx_xoff_bytes = host->cfg.rx_buffer_bytes > 2 * rest
 				      ? host->cfg.rx_buffer_bytes - (uint32_t)rest
 				      : host->cfg.rx_buffer_bytes / 2;
+	host->drain_bps = host->cfg.drain_bps;
 	roce_event_init(&host->drained, on_drained);
+}
+
+/* What is in the buffer leaves at the new rate; the first of it begins anew. */
+void roce_fabric_receiver_set_drain(struct roce_fabric_host *host, uint64_t drain_bps)
+{
+	struct roce_event_queue *queue = &host->f->queue;
+	struct roce_fabric_frame *frame = host->rx_queue.head;
+
+	host->drain_bps = drain_bps;
+	host->drained_ps = queue->now_ps;
+	roce_event_cancel(queue, &host->drained);
+	for (; frame; frame = frame->next) {
+		host->drained_ps += drain_ps(host, frame->bytes);
+		frame->at_ps = host->drained_ps;
+		frame->next_at_ps =
+			frame->next ? frame->at_ps + drain_ps(host, frame->next->bytes) : 0;
+	}
+	if (host->rx_queue.head)
+		roce_event_schedule(queue, &host->drained, host->rx_queue.head->at_ps);
 }
 
 void roce_fabric_receiver_take(struct roce_fabric_host *host, struct roce_fabric_frame *frame)

@@ -28,6 +28,7 @@ struct roce_fabric_late;
 struct roce_fabric_fault_state;
 struct roce_fabric_watch;
 struct roce_fabric_deadlock;
+struct roce_fabric_host_change;
 
 /* What all ports with one configuration share. */
 struct roce_fabric_profile {
@@ -194,6 +195,7 @@ struct roce_fabric {
 	uint32_t open_count;	/* flows that have not ended */
 	uint32_t running_count; /* of them, those that have begun */
 
+	struct roce_fabric_host_change *host_changes;
 	struct roce_fabric_watch *watches;
 	struct roce_fabric_deadlock *deadlock; /* or NULL */
 	uint32_t polling_count;		       /* events that go on for ever */
@@ -341,6 +343,10 @@ uint64_t roce_fabric_host_rx_delay_ps(const struct roce_fabric_node *node);
 uint8_t roce_fabric_host_mtu_code(const struct roce_fabric_node *node);
 /* The timer of the transport has changed. */
 void roce_fabric_host_follow(struct roce_fabric_port *port);
+
+/* ---- host_fault.c ---- */
+
+void roce_fabric_host_changes_free(struct roce_fabric *f);
 
 /* ---- flow.c ---- */
 

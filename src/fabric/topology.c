@@ -241,12 +241,10 @@ static void seed_switches(struct roce_fabric *f)
 static void pause_for_ever(struct roce_fabric *f)
 {
 	for (uint32_t i = 0; i < f->host_count; i++) {
-		const struct roce_fabric_host *host = f->nodes[f->host_nodes[i]].host;
-		uint8_t prios = host->port->profile->cfg.pfc.prios;
+		struct roce_fabric_host *host = f->nodes[f->host_nodes[i]].host;
 
-		for (uint32_t bits = host->cfg.is_pausing_forever ? prios : 0; bits;
-		     bits &= bits - 1)
-			roce_fabric_pause_tell(host->port, (uint8_t)__builtin_ctz(bits), true);
+		host->storms = host->cfg.is_pausing_forever;
+		roce_fabric_host_storm(host);
 	}
 }
 
@@ -296,6 +294,7 @@ void roce_fabric_destroy(struct roce_fabric *f)
 		return;
 	roce_fabric_flows_free(f);
 	roce_fabric_watchdogs_free(f);
+	roce_fabric_host_changes_free(f);
 	roce_fabric_deadlock_free(f);
 	for (uint32_t i = 0; i < f->node_count; i++) {
 		struct roce_fabric_switch *sw = f->nodes[i].sw;

@@ -199,11 +199,34 @@ static int compare_times(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int add_fault(struct roce_built *built, const struct roce_plan_fault *fault)
+static int add_storm(struct roce_built *built, const struct roce_plan_fault *fault)
 {
 	const struct roce_fault_conf *c = fault->conf;
-	uint32_t node = built->plan->graph.edges[fault->edge].a;
-	uint32_t port = built->edge_ports[0][fault->edge];
+	int r = roce_fabric_schedule_storm(built->fabric, fault->at, true, c->at);
+
+	if (!r && c->duration)
+		r = roce_fabric_schedule_storm(built->fabric, fault->at, false,
+					       c->at + c->duration);
+	return r;
+}
+
+static int add_slowness(struct roce_built *built, const struct roce_plan_fault *fault)
+{
+	const struct roce_fault_conf *c = fault->conf;
+	uint64_t usual = built->plan->hosts[fault->at]->drain_rate;
+	int r = roce_fabric_schedule_drain(built->fabric, fault->at, c->drain_rate, c->at);
+
+	if (!r && c->duration)
+		r = roce_fabric_schedule_drain(built->fabric, fault->at, usual,
+					       c->at + c->duration);
+	return r;
+}
+
+static int add_link_fault(struct roce_built *built, const struct roce_plan_fault *fault)
+{
+	const struct roce_fault_conf *c = fault->conf;
+	uint32_t node = built->plan->graph.edges[fault->at].a;
+	uint32_t port = built->edge_ports[0][fault->at];
 	int r = roce_fabric_schedule_link(built->fabric, node, port, false, c->at);
 
 	if (!r && c->duration)
@@ -214,6 +237,19 @@ static int add_fault(struct roce_built *built, const struct roce_plan_fault *fau
 	if (c->duration)
 		built->reroutes[built->reroute_count++] = c->at + c->duration + c->reroute;
 	return r;
+}
+
+static int add_fault(struct roce_built *built, const struct roce_plan_fault *fault)
+{
+	switch ((enum roce_fault_kind)fault->conf->kind) {
+	case ROCE_FAULT_LINK_DOWN:
+		return add_link_fault(built, fault);
+	case ROCE_FAULT_PAUSE_STORM:
+		return add_storm(built, fault);
+	case ROCE_FAULT_SLOW_RECEIVER:
+		return add_slowness(built, fault);
+	}
+	return 0;
 }
 
 static bool add_faults(struct roce_built *built, struct roce_problems *problems)

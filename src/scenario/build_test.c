@@ -416,6 +416,41 @@ static void build__links_that_go_down(void **state)
 	drop();
 }
 
+/* A storm, and a slow receiver, of 1 ms each: what comes before, in it and behind it. */
+static void build__hosts_that_go_wrong(void **state)
+{
+	static const struct {
+		const char *fault;
+		uint64_t most; /* bytes, of 12 MB, in the middle of it */
+	} rows[] = {
+		{"kind: pause-storm", 400000},
+		{"kind: slow-receiver, drain_rate: 10G", 1700000},
+	};
+	struct roce_fabric_flow_result r;
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t at[4] = {0};
+
+		snprintf(text, sizeof(text),
+			 "topology: {hosts: 3}\nhost: {cc: none}\n"
+			 "faults: [{host: h1, at: 1ms, duration: 1ms, %s}]\n"
+			 "workload: [{from: h0, to: h1, bytes: 100MB}]\n",
+			 rows[i].fault);
+		assert_true(make(text));
+		for (uint64_t ms = 1; ms <= 3; ms++) {
+			roce_fabric_run(built.fabric, ms * ROCE_PS_PER_MS);
+			roce_fabric_flow_result(built.fabric, 0, &r);
+			at[ms] = r.bytes_delivered;
+		}
+		assert_true(at[1] > 12000000);
+		assert_true(at[2] - at[1] < rows[i].most);
+		assert_true(at[3] - at[2] > 12000000);
+		drop();
+	}
+}
+
 /* Loaded as a user's mistake would be; the words that would have been right are named. */
 static void build__case_076_control_changes_results(void **state)
 {
@@ -552,6 +587,7 @@ int main(void)
 		cmocka_unit_test(build__minimal_routes_of_a_dragonfly),
 		cmocka_unit_test(build__a_slow_receiver),
 		cmocka_unit_test(build__links_with_faults),
+		cmocka_unit_test(build__hosts_that_go_wrong),
 		cmocka_unit_test(build__links_that_go_down),
 		cmocka_unit_test(build__a_parking_lot),
 		cmocka_unit_test(build__case_072_many_ports_and_hosts),

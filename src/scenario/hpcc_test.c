@@ -93,7 +93,7 @@ static void hpcc_plan__what_the_files_say(void **state)
 	assert_int_equal(plan.flows.at[2].sport, 10001); /* the second from 0 to 2 */
 	assert_int_equal(plan.flows.at[1].start_ps, 2500 * ROCE_PS_PER_MS);
 	assert_int_equal(plan.fault_count, 1);
-	assert_int_equal(plan.faults[0].edge, 3);
+	assert_int_equal(plan.faults[0].at, 3);
 	assert_int_equal(plan.faults[0].conf->at, 2 * ROCE_PS_PER_S + 5 * ROCE_PS_PER_US);
 	drop();
 }

@@ -313,7 +313,7 @@ static void resolve_routes(struct roce_plan *plan, struct roce_problems *problem
 		resolve_route(plan, &s->routes[i], &plan->routes[plan->route_count++], problems);
 }
 
-static void add_fault(struct roce_plan *plan, const struct roce_fault_conf *conf, uint32_t edge)
+static void add_fault(struct roce_plan *plan, const struct roce_fault_conf *conf, uint32_t at)
 {
 	if (plan->fault_count == plan->fault_room) {
 		uint32_t room = plan->fault_room ? 2 * plan->fault_room : 16;
@@ -324,7 +324,34 @@ static void add_fault(struct roce_plan *plan, const struct roce_fault_conf *conf
 		plan->faults = grown;
 		plan->fault_room = room;
 	}
-	plan->faults[plan->fault_count++] = (struct roce_plan_fault){conf, edge};
+	plan->faults[plan->fault_count++] = (struct roce_plan_fault){conf, at};
+}
+
+static void resolve_link_fault(struct roce_plan *plan, const struct roce_fault_conf *c,
+			       struct roce_problems *problems)
+{
+	uint32_t before = plan->fault_count;
+
+	for (uint32_t e = 0; e < plan->graph.edge_count; e++) {
+		if (*c->link && roce_select_matches_edge(&plan->graph, c->link, e))
+			add_fault(plan, c, e);
+	}
+	if (plan->fault_count == before)
+		roce_problem_add(problems, c->where.link,
+				 "faults: link: \"%.40s\" is no link of this network, expected %s",
+				 c->link, roce_section_link.match);
+}
+
+static void resolve_host_fault(struct roce_plan *plan, const struct roce_fault_conf *c,
+			       struct roce_problems *problems)
+{
+	struct roce_nodes hosts;
+
+	roce_select_nodes(&plan->graph, &c->host, true, "faults: host",
+			  c->where.host ? c->where.host : c->where.kind, problems, &hosts);
+	for (uint32_t i = 0; i < hosts.count; i++)
+		add_fault(plan, c, hosts.at[i]);
+	free(hosts.at);
 }
 
 static void resolve_faults(struct roce_plan *plan, struct roce_problems *problems)
@@ -332,18 +359,10 @@ static void resolve_faults(struct roce_plan *plan, struct roce_problems *problem
 	struct roce_scenario *s = plan->scenario;
 
 	for (uint32_t i = 0; i < s->fault_count; i++) {
-		const struct roce_fault_conf *c = &s->faults[i];
-		uint32_t before = plan->fault_count;
-
-		for (uint32_t e = 0; e < plan->graph.edge_count; e++) {
-			if (*c->link && roce_select_matches_edge(&plan->graph, c->link, e))
-				add_fault(plan, c, e);
-		}
-		if (plan->fault_count == before)
-			roce_problem_add(
-				problems, c->where.link,
-				"faults: link: \"%.40s\" is no link of this network, expected %s",
-				c->link, roce_section_link.match);
+		if (s->faults[i].kind == ROCE_FAULT_LINK_DOWN)
+			resolve_link_fault(plan, &s->faults[i], problems);
+		else
+			resolve_host_fault(plan, &s->faults[i], problems);
 	}
 }
 

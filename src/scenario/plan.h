@@ -37,7 +37,7 @@ struct roce_plan_route {
 
 struct roce_plan_fault {
 	const struct roce_fault_conf *conf;
-	uint32_t edge;
+	uint32_t at; /* edge, or host, by its kind */
 };
 
 struct roce_plan {

@@ -144,6 +144,8 @@ static void plan_init__each_mistake(void **state)
 		{"acl: [{dst: h99}]\n", "acl: dst: \"h99\" is no host of this network (h0 to h15)"},
 		{"routes: [{at: h0, via: s0}]\n", "routes: at: \"h0\" is no switch"},
 		{"faults: [{link: h0-h1}]\n", "faults: link: \"h0-h1\" is no link"},
+		{"faults: [{kind: pause-storm, at: 1us}]\n", "p.yaml:1: faults: host: no host"},
+		{"faults: [{kind: slow-receiver, host: s0}]\n", "\"s0\" is no host"},
 		{"output: {percentiles: [50, 101]}\n", "percentiles: found \"101\""},
 		{"switch: {buffer: {uncounted: [0,0,0,1,0,0,0,0]}}\n",
 		 "PFC acts on what priority 3 holds"},

@@ -10,6 +10,11 @@
 
 enum roce_acl_family { ROCE_ACL_ANY, ROCE_ACL_IPV4, ROCE_ACL_IPV6 };
 
+enum roce_fault_kind { ROCE_FAULT_LINK_DOWN, ROCE_FAULT_PAUSE_STORM, ROCE_FAULT_SLOW_RECEIVER };
+
+#define ROCE_FAULT_OF_LINK (1u << ROCE_FAULT_LINK_DOWN)
+#define ROCE_FAULT_OF_HOST (1u << ROCE_FAULT_PAUSE_STORM | 1u << ROCE_FAULT_SLOW_RECEIVER)
+
 /* clang-format off */
 #define ROCE_ACL_KEYS(X)                                                                           \
 	X(at, "at", LIST, "*", NULL, NULL, NULL, 0,                                                \
@@ -32,13 +37,21 @@ enum roce_acl_family { ROCE_ACL_ANY, ROCE_ACL_IPV4, ROCE_ACL_IPV6 };
 	  "neighbours that packets go to in place of the shortest path's", NULL)
 
 #define ROCE_FAULT_KEYS(X)                                                                         \
-	X(link, "link", TEXT, "", NULL, NULL, NULL, 0,                                             \
+	X(kind, "kind", WORD, "link-down", NULL, NULL, "link-down|pause-storm|slow-receiver", 0,   \
+	  "a link is down; hosts pause their switch whatever they receive, for all their PFC "     \
+	  "priorities; hosts take packets from their receive buffer slowly", NULL)                 \
+	X(link, "link", TEXT, "", NULL, NULL, NULL, ROCE_FAULT_OF_LINK,                            \
 	  "the link that goes down, as a-b; * stands for any part of a name", NULL)                \
+	X(host, "host", LIST, "", NULL, NULL, NULL, ROCE_FAULT_OF_HOST,                            \
+	  "the hosts: names, h0..h7, or patterns", NULL)                                           \
 	X(at, "at", TIME, "0", NULL, "1000s", NULL, 0,                                             \
 	  "when", NULL)                                                                            \
 	X(duration, "duration", TIME, "0", NULL, "1000s", NULL, 0,                                 \
 	  "for how long; 0: until the end", NULL)                                                  \
-	X(reroute, "reroute", TIME_AUTO, "auto", NULL, "1000s", NULL, 0,                           \
+	X(drain_rate, "drain_rate", RATE, "1Gb/s", "1kb/s", "800Gb/s", NULL,                       \
+	  1u << ROCE_FAULT_SLOW_RECEIVER,                                                          \
+	  "what is left of a slow receiver's rate; the last that was said counts", NULL)           \
+	X(reroute, "reroute", TIME_AUTO, "auto", NULL, "1000s", NULL, ROCE_FAULT_OF_LINK,          \
 	  "routes follow so long after each change; auto: never", NULL)
 
 #define ROCE_OUTPUT_KEYS(X)                                                                        \

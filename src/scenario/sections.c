@@ -146,6 +146,7 @@ const struct roce_section roce_section_fault = {
 	.keys = fault_keys,
 	.key_count = COUNT_OF(fault_keys),
 	.size = sizeof(struct roce_fault_conf),
+	.kind = &fault_keys[0],
 };
 
 const struct roce_section roce_section_output = {

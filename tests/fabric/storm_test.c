@@ -6,6 +6,8 @@
 #include "fabric/measure.h"
 #include "fabric/net.h"
 
+#include <errno.h>
+
 #define PRIO	3u
 
 #define POLL_PS (100 * PS_PER_US) /* of the watchdog; twice that to detect and to restore */
@@ -188,7 +190,8 @@ static void ring__lossy_goes_on(void **state)
 /* ---- storms ---- */
 
 /* Host 2 pauses for ever. Host 0 sends to it, and to host 1, who is a victim. */
-static void storm(struct net *net, struct seen *seen, bool has_watchdog, bool is_forwarding)
+static void storm_if(struct net *net, struct seen *seen, bool has_watchdog, bool is_forwarding,
+		     bool is_for_ever)
 {
 	struct roce_fabric_flow_config flow;
 	uint32_t sw;
@@ -205,7 +208,7 @@ static void storm(struct net *net, struct seen *seen, bool has_watchdog, bool is
 	net_create(net);
 	net_host(net);
 	net_host(net);
-	net->host.is_pausing_forever = true;
+	net->host.is_pausing_forever = is_for_ever;
 	net_host(net);
 	sw = net_switch(net);
 	for (uint32_t i = 0; i < 3; i++)
@@ -217,6 +220,11 @@ static void storm(struct net *net, struct seen *seen, bool has_watchdog, bool is
 	flow = net_flow(0, 1, 16 << 20);
 	flow.timeout = 0;
 	net_add(net, &flow);
+}
+
+static void storm(struct net *net, struct seen *seen, bool has_watchdog, bool is_forwarding)
+{
+	storm_if(net, seen, has_watchdog, is_forwarding, true);
 }
 
 static void storm__victims_stand_still(void **state)
@@ -279,7 +287,7 @@ static void storm__forwarding_ignores_the_pauses(void **state)
 	net_end(&net);
 }
 
-/* The link of the broken host is drawn: the pauses end, and so does the storm. */
+/* The host is mended: the pauses end, and so does the storm. */
 static void storm__ends_when_the_pauses_do(void **state)
 {
 	struct seen seen;
@@ -287,12 +295,102 @@ static void storm__ends_when_the_pauses_do(void **state)
 
 	(void)state;
 	storm(&net, &seen, true, false);
-	assert_int_equal(roce_fabric_schedule_link(net.f, 2, 0, false, PS_PER_MS), 0);
-	assert_int_equal(roce_fabric_schedule_link(net.f, 2, 0, true, PS_PER_MS + POLL_PS), 0);
+	assert_int_equal(roce_fabric_schedule_storm(net.f, 2, false, PS_PER_MS), 0);
 	net_run(&net, 3 * PS_PER_MS, ROCE_FABRIC_END_TIME);
 	assert_int_equal(seen.storms, 1);
 	assert_int_equal(seen.storm_ends, 1);
 	assert_in_range(seen.storm_end_ps, PS_PER_MS + 2 * POLL_PS, PS_PER_MS + 4 * POLL_PS);
+	net_end(&net);
+}
+
+/* The link of the broken host is drawn for a while: when it is back, it pauses again. */
+static void storm__comes_back_with_the_link(void **state)
+{
+	struct seen seen;
+	struct net net;
+
+	(void)state;
+	storm(&net, &seen, false, false);
+	assert_int_equal(roce_fabric_schedule_link(net.f, 2, 0, false, PS_PER_MS), 0);
+	assert_int_equal(roce_fabric_schedule_link(net.f, 2, 0, true, 2 * PS_PER_MS), 0);
+	net_run(&net, 3 * PS_PER_MS / 2, ROCE_FABRIC_END_TIME);
+	assert_int_equal(net_port(&net, 3, 2).paused, 0);
+	net_run(&net, 3 * PS_PER_MS, ROCE_FABRIC_END_TIME);
+	assert_int_equal(net_port(&net, 3, 2).paused, 1u << PRIO);
+	net_end(&net);
+}
+
+/* From 1 to 3 ms, told to begin twice and to end twice, the ends 1 ms apart: until the last. */
+static void storm__begins_and_ends_when_it_is_told(void **state)
+{
+	struct seen seen;
+	struct net net;
+
+	(void)state;
+	storm_if(&net, &seen, false, false, false);
+	for (uint32_t ms = 1; ms <= 3; ms += 2) {
+		assert_int_equal(roce_fabric_schedule_storm(net.f, 2, true, PS_PER_MS), 0);
+		assert_int_equal(roce_fabric_schedule_storm(net.f, 2, false, ms * PS_PER_MS), 0);
+	}
+	net_run(&net, PS_PER_MS - 1, ROCE_FABRIC_END_TIME);
+	assert_int_equal(net_port(&net, 3, 2).prio_counters[PRIO][ROCE_FABRIC_RX_PAUSE], 0);
+	net_run(&net, 5 * PS_PER_MS / 2, ROCE_FABRIC_END_TIME);
+	assert_int_equal(net_port(&net, 3, 2).paused, 1u << PRIO);
+	net_run(&net, 4 * PS_PER_MS, ROCE_FABRIC_END_TIME);
+	assert_int_equal(net_port(&net, 3, 2).paused, 0);
+	assert_in_range(net_port(&net, 3, 2).prio_counters[PRIO][ROCE_FABRIC_RX_PAUSE_DURATION],
+			1999, 2001);
+	assert_int_equal(net_port(&net, 3, 2).prio_counters[PRIO][ROCE_FABRIC_RX_PAUSE_TRANSITION],
+			 1);
+	assert_int_equal(net_drops(&net), 0);
+	net_end(&net);
+}
+
+static uint64_t delivered(const struct net *net)
+{
+	return net_result(net, 0).bytes_delivered;
+}
+
+/* At 10 of 100 Gb/s from 1 to 3 ms; what waits in the buffer leaves at each new rate. */
+static void receiver__slow_for_a_while(void **state)
+{
+	struct roce_fabric_flow_config flow = net_flow(0, 1, UINT64_C(1) << 30);
+	uint64_t at[4];
+	struct net net;
+
+	(void)state;
+	net_defaults(&net);
+	net_star(&net, 2);
+	net_add(&net, &flow);
+	assert_int_equal(roce_fabric_schedule_drain(net.f, 1, 10 * GBPS, PS_PER_MS), 0);
+	assert_int_equal(roce_fabric_schedule_drain(net.f, 1, 0, 3 * PS_PER_MS), 0);
+	for (uint64_t ms = 1; ms <= 4; ms++) {
+		net_run(&net, ms * PS_PER_MS, ROCE_FABRIC_END_TIME);
+		at[ms - 1] = delivered(&net);
+	}
+	assert_true(net_port(&net, 2, 1).prio_counters[PRIO][ROCE_FABRIC_RX_PAUSE] > 0);
+	/* Of 12.25 MB a ms of payload, a tenth. */
+	assert_in_range(at[2] - at[1], 1200000, 1250000);
+	assert_in_range(at[3] - at[2], 12000000, 12600000);
+	assert_int_equal(net_drops(&net), 0);
+	net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+	assert_int_equal(delivered(&net), UINT64_C(1) << 30);
+	net_end(&net);
+}
+
+static void host_fault__refused(void **state)
+{
+	struct net net;
+
+	(void)state;
+	net_defaults(&net);
+	net_star(&net, 2);
+	net_run(&net, 10, ROCE_FABRIC_END_TIME);
+	assert_int_equal(roce_fabric_schedule_storm(net.f, 2, true, 20), -EINVAL);
+	assert_int_equal(roce_fabric_fault(net.f, NULL, NULL, NULL),
+			 ROCE_FABRIC_FAULT_NO_SUCH_NODE);
+	assert_int_equal(roce_fabric_schedule_drain(net.f, 0, 0, 9), -EINVAL);
+	assert_int_equal(roce_fabric_fault(net.f, NULL, NULL, NULL), ROCE_FABRIC_FAULT_PAST);
 	net_end(&net);
 }
 
@@ -336,6 +434,10 @@ int main(void)
 		cmocka_unit_test(storm__watchdog_frees_the_victims),
 		cmocka_unit_test(storm__forwarding_ignores_the_pauses),
 		cmocka_unit_test(storm__ends_when_the_pauses_do),
+		cmocka_unit_test(storm__comes_back_with_the_link),
+		cmocka_unit_test(storm__begins_and_ends_when_it_is_told),
+		cmocka_unit_test(receiver__slow_for_a_while),
+		cmocka_unit_test(host_fault__refused),
 		cmocka_unit_test(idle__ends_the_run),
 		cmocka_unit_test(stall__ends_the_run),
 	};
