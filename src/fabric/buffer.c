@@ -11,6 +11,8 @@
  */
 #include "fabric/state.h"
 
+#include "base/marks.h"
+
 #define ALPHA_SHIFT	 10u /* ROCE_FABRIC_ALPHA_ONE */
 #define PAUSE_LINE_BYTES 84u /* a pause frame with preamble and gap */
 #define PS_PER_S	 UINT64_C(1000000000000)
@@ -85,6 +87,7 @@ static bool take_lossy(struct roce_fabric_switch *sw, struct roce_fabric_port *p
 	uint64_t need = shared_part(cfg, in->bytes + frame->bytes) - shared_part(cfg, in->bytes);
 
 	if (need && sw->shared_used + need > sw->shared_total) {
+		ROCE_MARK(buffer_lossy_finds_it_full);
 		*out_why = ROCE_FABRIC_DROP_BUFFER;
 		return false;
 	}

@@ -12,6 +12,7 @@
 #include "fabric/watch.h"
 
 #include "base/list.h"
+#include "base/marks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -105,6 +106,7 @@ static void tell(struct roce_fabric_deadlock *d, uint32_t length)
 {
 	struct roce_fabric *f = d->f;
 
+	ROCE_MARK(deadlock_found);
 	d->is_told = true;
 	if (roce_fabric_is_observed(f) && f->observer->deadlock)
 		f->observer->deadlock(f->observer_ctx, f->queue.now_ps, d->path, length);
@@ -156,6 +158,7 @@ static void on_look(struct roce_event *ev)
 	if (!f->is_stopped)
 		roce_fabric_look_for_idle(f);
 	if (!f->is_stopped && d->still_count >= STALL_LOOKS) {
+		ROCE_MARK(deadlock_stalled_without_one);
 		d->still_count = 0;
 		f->end = ROCE_FABRIC_END_STALLED;
 		f->is_stopped = true;

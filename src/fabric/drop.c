@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What becomes of frames that go no further: each is counted where it happened, for its reason,
- * told to the observer and freed. A reason is a counter of the port, of the priority, or both.
+ * told to the observer and freed. A reason is a counter of the port, of the priority, or both, and
+ * has a mark, so that some test makes it happen.
  */
 #include "fabric/state.h"
+
+#include "base/marks.h"
 
 /* A switch that had no room for a frame looks so long at who comes at the same time. */
 #define TIE_PS (100 * ROCE_NS_PER_US * ROCE_PS_PER_NS)
@@ -19,38 +22,55 @@ static void count(struct roce_fabric_port *at, uint8_t prio, enum roce_fabric_dr
 
 	switch (why) {
 	case ROCE_FABRIC_DROP_BUFFER:
+		ROCE_MARK(drop_buffer);
+		of_prio[ROCE_FABRIC_RX_DISCARDS]++;
+		break;
 	case ROCE_FABRIC_DROP_HEADROOM:
+		ROCE_MARK(drop_headroom);
 		of_prio[ROCE_FABRIC_RX_DISCARDS]++;
 		break;
 	case ROCE_FABRIC_DROP_EGRESS:
+		ROCE_MARK(drop_egress);
 		of_prio[ROCE_FABRIC_TX_DISCARDS]++;
 		break;
 	case ROCE_FABRIC_DROP_WRED:
+		ROCE_MARK(drop_wred);
 		of_prio[ROCE_FABRIC_TX_WRED_DISCARDS]++;
 		break;
 	case ROCE_FABRIC_DROP_STORM:
+		ROCE_MARK(drop_storm);
 		of_prio[ROCE_FABRIC_TX_STORM_DISCARDS]++;
 		break;
 	case ROCE_FABRIC_DROP_ACL:
+		ROCE_MARK(drop_acl);
 		of_port[ROCE_FABRIC_PORT_RX_ACL_DISCARDS]++;
 		break;
 	case ROCE_FABRIC_DROP_TTL:
+		ROCE_MARK(drop_ttl);
 		of_port[ROCE_FABRIC_PORT_RX_TTL_DISCARDS]++;
 		break;
 	case ROCE_FABRIC_DROP_NO_ROUTE:
+		ROCE_MARK(drop_no_route);
+		of_port[ROCE_FABRIC_PORT_RX_NO_ROUTE]++;
+		break;
 	case ROCE_FABRIC_DROP_STRAY:
+		ROCE_MARK(drop_stray);
 		of_port[ROCE_FABRIC_PORT_RX_NO_ROUTE]++;
 		break;
 	case ROCE_FABRIC_DROP_MTU:
+		ROCE_MARK(drop_mtu);
 		of_port[ROCE_FABRIC_PORT_RX_OVERSIZE]++;
 		break;
 	case ROCE_FABRIC_DROP_LINK_DOWN:
+		ROCE_MARK(drop_link_down);
 		of_port[ROCE_FABRIC_PORT_TX_LINK_DOWN_DISCARDS]++;
 		break;
 	case ROCE_FABRIC_DROP_LINK_LOSS:
+		ROCE_MARK(drop_link_loss);
 		of_port[ROCE_FABRIC_PORT_RX_LINK_DISCARDS]++;
 		break;
 	case ROCE_FABRIC_DROP_BIT_ERROR:
+		ROCE_MARK(drop_bit_error);
 		of_port[ROCE_FABRIC_PORT_RX_CRC_ERRORS]++;
 		break;
 	case ROCE_FABRIC_DROP_COUNT:

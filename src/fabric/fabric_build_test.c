@@ -94,6 +94,34 @@ static void build__refuses_each_mistake(void **state)
 #undef REFUSED
 }
 
+/* Calls in the wrong order, or about nodes of the wrong kind. */
+static void build__refuses_calls_out_of_order(void **state)
+{
+	const struct parts p = defaults();
+	struct roce_fabric_flow_config flow;
+	struct roce_fabric_config cfg;
+	struct roce_fabric *f;
+	uint32_t node, port = 0;
+
+	(void)state;
+	roce_fabric_defaults(&cfg);
+	roce_fabric_flow_defaults(&flow);
+	assert_int_equal(roce_fabric_create(&cfg, &f), 0);
+	assert_int_equal(roce_fabric_add_host(f, &p.host, &node), 0);
+#define REFUSED(call, why)                                                     \
+	do {                                                                   \
+		assert_int_equal(call, -EINVAL);                               \
+		assert_int_equal(roce_fabric_fault(f, NULL, NULL, NULL), why); \
+	} while (0)
+	REFUSED(roce_fabric_connect(f, 0, 0, &p.link, NULL, NULL), ROCE_FABRIC_FAULT_SELF_LINK);
+	REFUSED(roce_fabric_route_static(f, 0, 0, &port, 1), ROCE_FABRIC_FAULT_NOT_SWITCH);
+	REFUSED(roce_fabric_add_flow(f, &flow, &node), ROCE_FABRIC_FAULT_UNPREPARED);
+	REFUSED(roce_fabric_schedule_link(f, 0, 0, false, 1), ROCE_FABRIC_FAULT_UNPREPARED);
+	REFUSED(roce_fabric_schedule_storm(f, 0, true, 1), ROCE_FABRIC_FAULT_UNPREPARED);
+#undef REFUSED
+	roce_fabric_destroy(f);
+}
+
 /* The headroom that is computed: three frames, a pause frame, and what the line carries while the
  * pause is on its way and not yet obeyed. */
 static void headroom__by_hand(void **state)
@@ -134,6 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(build__defaults_are_fine),
 		cmocka_unit_test(build__refuses_each_mistake),
+		cmocka_unit_test(build__refuses_calls_out_of_order),
 		cmocka_unit_test(headroom__by_hand),
 	};
 

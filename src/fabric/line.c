@@ -15,6 +15,7 @@
 #include "fabric/state.h"
 
 #include "base/list.h"
+#include "base/marks.h"
 
 #define PREAMBLE_BYTES 8u
 #define CUT_BYTES      64u /* a cut-through switch knows the way then */
@@ -69,6 +70,7 @@ static struct roce_fabric_port *draw_port(struct roce_fabric_port *first)
 			drawn = port;
 	}
 	if (drawn != first) {
+		ROCE_MARK(line_tie_drawn);
 		roce_event_cancel(queue, &drawn->arrival);
 		roce_event_schedule(queue, &first->arrival, queue->now_ps);
 	}

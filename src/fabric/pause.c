@@ -11,6 +11,7 @@
 #include "fabric/state.h"
 
 #include "base/list.h"
+#include "base/marks.h"
 
 #define PAUSE_BYTES   64u
 #define QUANTUM_BYTES 64u /* 512 bit times */
@@ -63,8 +64,10 @@ static void expire(struct roce_fabric_port *port)
 	for (uint32_t bits = port->paused; bits; bits &= bits - 1) {
 		uint32_t prio = (uint32_t)__builtin_ctz(bits);
 
-		if (port->paused_until_ps[prio] <= now_ps)
+		if (port->paused_until_ps[prio] <= now_ps) {
+			ROCE_MARK(pause_expired);
 			end_pause(port, prio, port->paused_until_ps[prio]);
+		}
 	}
 }
 
@@ -172,8 +175,10 @@ static void on_refresh(struct roce_event *ev)
 	for (uint32_t bits = port->told; bits; bits &= bits - 1) {
 		uint32_t prio = (uint32_t)__builtin_ctz(bits);
 
-		if (port->refresh_ps[prio] <= now_ps)
+		if (port->refresh_ps[prio] <= now_ps) {
+			ROCE_MARK(pause_refreshed);
 			port->tell |= (uint8_t)(1u << prio);
+		}
 	}
 	plan_refresh(port);
 	roce_fabric_port_kick(port);

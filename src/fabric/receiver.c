@@ -8,6 +8,7 @@
 #include "fabric/host.h"
 
 #include "base/list.h"
+#include "base/marks.h"
 
 #define XON_SHARE 2u /* of the threshold */
 
@@ -98,6 +99,7 @@ void roce_fabric_receiver_take(struct roce_fabric_host *host, struct roce_fabric
 	bool is_first = !host->rx_queue.head;
 
 	if (host->rx_bytes + frame->bytes > host->cfg.rx_buffer_bytes) {
+		ROCE_MARK(receiver_full);
 		roce_fabric_drop(host->port, frame, ROCE_FABRIC_DROP_BUFFER);
 		return;
 	}

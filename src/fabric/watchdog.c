@@ -8,6 +8,7 @@
 #include "fabric/watch.h"
 
 #include "base/list.h"
+#include "base/marks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -55,16 +56,19 @@ static void begin_storm(struct roce_fabric_port *port, uint8_t tc)
 	port->watched_storms |= (uint8_t)(1u << tc);
 	observe(port, tc, true);
 	if (cfg->is_forwarding) {
+		ROCE_MARK(watchdog_forwards);
 		port->ignored |= port->profile->tc_prios[tc];
 		roce_fabric_port_kick(port);
 		return;
 	}
+	ROCE_MARK(watchdog_drops);
 	port->stormed |= (uint8_t)(1u << tc);
 	roce_fabric_queue_drop(port, tc, ROCE_FABRIC_DROP_STORM);
 }
 
 static void end_storm(struct roce_fabric_port *port, uint8_t tc)
 {
+	ROCE_MARK(watchdog_restores);
 	port->watched_storms &= (uint8_t) ~(1u << tc);
 	port->stormed &= (uint8_t) ~(1u << tc);
 	port->ignored &= (uint8_t)~port->profile->tc_prios[tc];

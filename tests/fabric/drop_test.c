@@ -5,6 +5,8 @@
  */
 #include "fabric/net.h"
 
+#include <errno.h>
+
 #define RETRY_EXCEEDED 12u /* status of the completion */
 
 /* Hosts 0 and 1 on switch 2: what the reason has dropped at the ports of the switch. */
@@ -128,6 +130,83 @@ static void ttl__ends_a_loop(void **state)
 	assert_int_equal(net_totals(&net).drops[ROCE_FABRIC_DROP_TTL], 1);
 	assert_int_equal(net_totals(&net).packet_hops, 64); /* as many as its hop limit */
 	assert_int_equal(net_result(&net, 0).state, ROCE_FABRIC_FLOW_RUNNING);
+	net_end(&net);
+}
+
+/* The only link to the other switch goes, and routes that follow know of no way. */
+static void route__none_left(void **state)
+{
+	struct net net;
+
+	(void)state;
+	net_defaults(&net);
+	net_create(&net);
+	for (uint32_t i = 0; i < 2; i++)
+		net_host(&net);
+	for (uint32_t i = 0; i < 2; i++)
+		net_switch(&net);
+	net_link(&net, 0, 2);
+	net_link(&net, 1, 3);
+	net_link(&net, 2, 3);
+	assert_int_equal(roce_fabric_prepare(net.f), 0);
+	assert_int_equal(roce_fabric_schedule_link(net.f, 2, 1, false, 1), 0);
+	net_run(&net, 2, ROCE_FABRIC_END_TIME);
+	assert_int_equal(roce_fabric_route(net.f, ROCE_FABRIC_ROUTING_SHORTEST), -EINVAL);
+	assert_int_equal(roce_fabric_fault(net.f, NULL, NULL, NULL), ROCE_FABRIC_FAULT_UNREACHABLE);
+	assert_int_equal(run_short(&net).state, ROCE_FABRIC_FLOW_FAILED);
+	assert_true(net_totals(&net).drops[ROCE_FABRIC_DROP_NO_ROUTE] > 0);
+	assert_int_equal(counted(&net, ROCE_FABRIC_PORT_RX_NO_ROUTE), net_drops(&net));
+	net_end(&net);
+}
+
+/* A static route that leads to the wrong host: an adapter drops what is not for it. */
+static void route__to_a_stranger(void **state)
+{
+	struct net net;
+	uint32_t sw, port = 2;
+
+	(void)state;
+	net_defaults(&net);
+	net_create(&net);
+	for (uint32_t i = 0; i < 2; i++)
+		net_host(&net);
+	sw = net_switch(&net);
+	net_host(&net); /* node 3, the stranger */
+	for (uint32_t i = 0; i < 4; i++)
+		if (i != sw)
+			net_link(&net, i, sw);
+	assert_int_equal(roce_fabric_route_static(net.f, sw, 1, &port, 1), 0);
+	assert_int_equal(roce_fabric_prepare(net.f), 0);
+	assert_int_equal(run_short(&net).state, ROCE_FABRIC_FLOW_FAILED);
+	assert_true(net_totals(&net).drops[ROCE_FABRIC_DROP_STRAY] > 0);
+	assert_int_equal(net_port(&net, 3, 0).port_counters[ROCE_FABRIC_PORT_RX_NO_ROUTE],
+			 net_drops(&net));
+	net_end(&net);
+}
+
+/* A lossy class whose queue may grow beyond the pool: then the pool is the limit. */
+static void lossy__finds_the_pool_full(void **state)
+{
+	struct roce_fabric_flow_config flow;
+	struct net net;
+
+	(void)state;
+	net_defaults(&net);
+	net.sw.buffer_bytes = 300000;
+	net.sw.port.buffer[0].egress_alpha = ROCE_FABRIC_ALPHA_ONE << 8;
+	net_star(&net, 3);
+	for (uint32_t i = 0; i < 2; i++) {
+		flow = net_flow(i, 2, 1 << 20);
+		flow.prio = 0;
+		flow.dscp = 0;
+		flow.timeout = 8;
+		net_add(&net, &flow);
+	}
+	net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+	assert_true(net_totals(&net).drops[ROCE_FABRIC_DROP_BUFFER] > 0);
+	assert_int_equal(net_port(&net, 3, 0).prio_counters[0][ROCE_FABRIC_RX_DISCARDS] +
+				 net_port(&net, 3, 1).prio_counters[0][ROCE_FABRIC_RX_DISCARDS],
+			 net_drops(&net));
 	net_end(&net);
 }
 
@@ -278,6 +357,9 @@ int main(void)
 		cmocka_unit_test(acl__of_one_family),
 		cmocka_unit_test(acl__of_a_prefix),
 		cmocka_unit_test(ttl__ends_a_loop),
+		cmocka_unit_test(route__none_left),
+		cmocka_unit_test(route__to_a_stranger),
+		cmocka_unit_test(lossy__finds_the_pool_full),
 		cmocka_unit_test(lossy__drops_above_the_egress_limit),
 		cmocka_unit_test(link__down_and_up_again),
 		cmocka_unit_test(link__routes_around_it),
