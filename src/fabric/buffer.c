@@ -5,6 +5,8 @@
  * pause the sender at the threshold and put what still comes into their headroom. The threshold is
  * static, or alpha times what is free of the pool, so that it falls while others take more. Lossy
  * priorities are held down where they leave: their egress queue has a threshold of that kind.
+ * Beside the ingress pool there may be egress pools, one for lossless and one for lossy priorities,
+ * and a pool of headroom that all ports share, as SONiC has them.
  *
  * Given back in the opposite order: headroom first. A frame leaves the buffer when its transmission
  * begins.
@@ -28,6 +30,20 @@ static uint64_t xoff_threshold(const struct roce_fabric_switch *sw,
 			       const struct roce_fabric_buffer *cfg)
 {
 	return cfg->xoff_bytes ? cfg->xoff_bytes : dynamic_threshold(sw, cfg->alpha);
+}
+
+/* Of a lossy egress queue: its share of the pool that it lives in. */
+static uint64_t lossy_threshold(const struct roce_fabric_switch *sw,
+				const struct roce_fabric_buffer *cfg)
+{
+	uint64_t total = sw->egress_total[ROCE_FABRIC_LOSSY];
+
+	if (cfg->egress_limit_bytes)
+		return cfg->egress_limit_bytes;
+	if (total)
+		return (total - sw->egress_used[ROCE_FABRIC_LOSSY]) * cfg->egress_alpha >>
+		       ALPHA_SHIFT;
+	return dynamic_threshold(sw, cfg->egress_alpha);
 }
 
 /* Of `bytes`, what is beyond the reserve. */
@@ -64,8 +80,11 @@ static bool take_lossless(struct roce_fabric_switch *sw, struct roce_fabric_port
 
 	if (shared <= threshold && sw->shared_used + need <= sw->shared_total) {
 		charge(sw, cfg, in, frame->bytes);
-	} else if (in->headroom_bytes + frame->bytes <= in->headroom_limit) {
+	} else if (in->headroom_bytes + frame->bytes <= in->headroom_limit &&
+		   (!sw->headroom_total ||
+		    sw->headroom_used + frame->bytes <= sw->headroom_total)) {
 		in->headroom_bytes += frame->bytes;
+		sw->headroom_used += frame->bytes;
 	} else {
 		*out_why = in->headroom_limit ? ROCE_FABRIC_DROP_HEADROOM : ROCE_FABRIC_DROP_BUFFER;
 		return false;
@@ -91,7 +110,7 @@ static bool take_lossy(struct roce_fabric_switch *sw, struct roce_fabric_port *p
 		*out_why = ROCE_FABRIC_DROP_BUFFER;
 		return false;
 	}
-	if (need && out->bytes + frame->bytes > dynamic_threshold(sw, cfg->egress_alpha)) {
+	if (need && out->bytes + frame->bytes > lossy_threshold(sw, cfg)) {
 		*out_why = ROCE_FABRIC_DROP_EGRESS;
 		return false;
 	}
@@ -100,9 +119,24 @@ static bool take_lossy(struct roce_fabric_switch *sw, struct roce_fabric_port *p
 	return true;
 }
 
-bool roce_fabric_buffer_take(struct roce_fabric_switch *sw, struct roce_fabric_port *in,
-			     const struct roce_fabric_queue *out, struct roce_fabric_frame *frame,
-			     enum roce_fabric_drop *out_why)
+/* Egress pools and static limits of queues: beyond them frames are dropped, lossless ones too. */
+static bool has_egress_room(const struct roce_fabric_switch *sw,
+			    const struct roce_fabric_buffer *cfg,
+			    const struct roce_fabric_queue *out, uint32_t bytes)
+{
+	uint64_t total = sw->egress_total[cfg->kind];
+
+	if (cfg->kind == ROCE_FABRIC_LOSSLESS && cfg->egress_limit_bytes &&
+	    out->bytes + bytes > cfg->egress_limit_bytes)
+		return ROCE_MARKED(buffer_lossless_queue_limit, false);
+	if (total && sw->egress_used[cfg->kind] + bytes > total)
+		return ROCE_MARKED(buffer_egress_pool_full, false);
+	return true;
+}
+
+static bool take(struct roce_fabric_switch *sw, struct roce_fabric_port *in,
+		 const struct roce_fabric_queue *out, const struct roce_fabric_frame *frame,
+		 enum roce_fabric_drop *out_why)
 {
 	switch ((enum roce_fabric_buffer_kind)in->profile->cfg.buffer[frame->prio].kind) {
 	case ROCE_FABRIC_LOSSLESS:
@@ -115,16 +149,41 @@ bool roce_fabric_buffer_take(struct roce_fabric_switch *sw, struct roce_fabric_p
 	return true;
 }
 
-/* Far enough below the threshold, or empty: else a port whose threshold has fallen to nothing would
- * stay paused for ever. */
+static bool take_with_limits(struct roce_fabric_switch *sw, struct roce_fabric_port *in,
+			     const struct roce_fabric_queue *out,
+			     const struct roce_fabric_frame *frame, enum roce_fabric_drop *out_why)
+{
+	const struct roce_fabric_buffer *cfg = &in->profile->cfg.buffer[frame->prio];
+
+	if (cfg->kind == ROCE_FABRIC_UNCOUNTED)
+		return true;
+	*out_why = ROCE_FABRIC_DROP_EGRESS;
+	if (!has_egress_room(sw, cfg, out, frame->bytes) || !take(sw, in, out, frame, out_why))
+		return false;
+	sw->egress_used[cfg->kind] += frame->bytes;
+	return true;
+}
+
+bool roce_fabric_buffer_take(struct roce_fabric_switch *sw, struct roce_fabric_port *in,
+			     const struct roce_fabric_queue *out, struct roce_fabric_frame *frame,
+			     enum roce_fabric_drop *out_why)
+{
+	if (__builtin_expect(sw->has_egress_limits, 0))
+		return take_with_limits(sw, in, out, frame, out_why);
+	return take(sw, in, out, frame, out_why);
+}
+
+/* As SONiC has it. At xon, whatever the threshold: a port whose threshold has fallen to nothing
+ * would stay paused for ever. */
 static bool may_resume(const struct roce_fabric_switch *sw, const struct roce_fabric_buffer *cfg,
 		       const struct roce_fabric_ingress *in)
 {
-	uint32_t shared = shared_part(cfg, in->bytes);
+	uint32_t xon = cfg->xon_bytes == ROCE_FABRIC_COMPUTED ? cfg->reserve_bytes : cfg->xon_bytes;
 
 	if (in->headroom_bytes)
 		return false;
-	return shared == 0 || shared + cfg->xon_offset_bytes <= xoff_threshold(sw, cfg);
+	return in->bytes <= xon || (uint64_t)in->bytes + cfg->xon_offset_bytes <=
+					   cfg->reserve_bytes + xoff_threshold(sw, cfg);
 }
 
 void roce_fabric_buffer_give(struct roce_fabric_switch *sw, struct roce_fabric_port *port,
@@ -137,7 +196,10 @@ void roce_fabric_buffer_give(struct roce_fabric_switch *sw, struct roce_fabric_p
 
 	if (cfg->kind == ROCE_FABRIC_UNCOUNTED)
 		return;
+	if (__builtin_expect(sw->has_egress_limits, 0))
+		sw->egress_used[cfg->kind] -= bytes;
 	in->headroom_bytes -= part;
+	sw->headroom_used -= part;
 	bytes -= part;
 	sw->shared_used -= shared_part(cfg, in->bytes) - shared_part(cfg, in->bytes - bytes);
 	in->bytes -= bytes;
@@ -178,12 +240,13 @@ static int prepare_port(struct roce_fabric_switch *sw, struct roce_fabric_port *
 		if (cfg->kind == ROCE_FABRIC_UNCOUNTED)
 			continue;
 		*taken += cfg->reserve_bytes;
+		sw->has_egress_limits |= cfg->egress_limit_bytes != 0;
 		if (cfg->kind != ROCE_FABRIC_LOSSLESS)
 			continue;
 		in->headroom_limit = cfg->headroom_bytes == ROCE_FABRIC_COMPUTED
 					     ? (uint32_t)roce_fabric_headroom_bytes(port)
 					     : cfg->headroom_bytes;
-		*taken += in->headroom_limit;
+		*taken += sw->headroom_total ? 0 : in->headroom_limit;
 		if (*taken > sw->cfg.buffer_bytes)
 			return roce_fabric_refuse(port->f, ROCE_FABRIC_FAULT_BUFFER,
 						  port->node->index, port->index, prio);
@@ -203,15 +266,26 @@ static int check_xoff(const struct roce_fabric_switch *sw, struct roce_fabric_po
 	return 0;
 }
 
+/* What of the buffer is not the ports' own. */
+static uint64_t prepare_pools(struct roce_fabric_switch *sw)
+{
+	sw->headroom_total = sw->cfg.headroom_pool_bytes;
+	sw->egress_total[ROCE_FABRIC_LOSSY] = sw->cfg.egress_lossy_bytes;
+	sw->egress_total[ROCE_FABRIC_LOSSLESS] = sw->cfg.egress_lossless_bytes;
+	sw->has_egress_limits = sw->cfg.egress_lossy_bytes || sw->cfg.egress_lossless_bytes;
+	return sw->headroom_total;
+}
+
 int roce_fabric_buffers_prepare(struct roce_fabric *f)
 {
 	for (uint32_t i = 0; i < f->node_count; i++) {
 		struct roce_fabric_node *node = &f->nodes[i];
-		uint64_t taken = 0;
+		uint64_t taken;
 		int err = 0;
 
 		if (!node->sw)
 			continue;
+		taken = prepare_pools(node->sw);
 		for (uint32_t p = 0; !err && p < node->port_count; p++)
 			err = prepare_port(node->sw, &node->ports[p], &taken);
 		if (err)

@@ -46,6 +46,7 @@ void roce_fabric_port_defaults(struct roce_fabric_port_config *out)
 		.reserve_bytes = 18432, /* SONiC: size of pg_lossless at 100G */
 		.headroom_bytes = ROCE_FABRIC_COMPUTED,
 		.alpha = ROCE_FABRIC_ALPHA_ONE / 8, /* SONiC: dynamic_th -3 */
+		.xon_bytes = ROCE_FABRIC_COMPUTED,  /* SONiC's profiles at 100G: xon is size */
 		.xon_offset_bytes = 2496,	    /* SONiC: xon_offset */
 	};
 	/* Those of simulations in the literature at 100G. */

@@ -52,9 +52,14 @@ struct roce_fabric_acl_rule {
 struct roce_fabric_switch_config {
 	struct roce_fabric_port_config port; /* of each port that is given no other */
 	uint64_t buffer_bytes;		     /* all of it: reserve, headroom and shared pool */
-	uint64_t latency_ps;		     /* between coming in and being able to leave */
-	bool is_cut_through;		     /* else store and forward */
-	uint8_t hash;			     /* enum roce_fabric_hash */
+	/* What all lossless, and all lossy priorities may have in egress queues. 0: no limit; lossy
+	 * thresholds are of the shared pool then. */
+	uint64_t egress_lossless_bytes;
+	uint64_t egress_lossy_bytes;
+	uint64_t headroom_pool_bytes; /* all headrooms share so much; 0: each is there for itself */
+	uint64_t latency_ps;	      /* between coming in and being able to leave */
+	bool is_cut_through;	      /* else store and forward */
+	uint8_t hash;		      /* enum roce_fabric_hash */
 	struct roce_fabric_watchdog watchdog;
 	const struct roce_fabric_acl_rule *acl; /* copied */
 	uint32_t acl_count;

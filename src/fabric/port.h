@@ -92,13 +92,17 @@ const char *roce_fabric_buffer_kind_str(enum roce_fabric_buffer_kind kind);
 
 /* Ingress buffer of one priority of one port. */
 struct roce_fabric_buffer {
-	uint8_t kind;		   /* enum roce_fabric_buffer_kind */
-	uint32_t reserve_bytes;	   /* of its own, used first */
-	uint32_t headroom_bytes;   /* LOSSLESS: or ROCE_FABRIC_COMPUTED */
-	uint32_t xoff_bytes;	   /* LOSSLESS: static threshold in the shared pool; 0: dynamic */
-	uint32_t alpha;		   /* dynamic: threshold = alpha * free shared bytes */
-	uint32_t xon_offset_bytes; /* resume this far below the threshold */
-	uint32_t egress_alpha;	   /* LOSSY: limit of the egress queue, the same way */
+	uint8_t kind;		 /* enum roce_fabric_buffer_kind */
+	uint32_t reserve_bytes;	 /* of its own, used first */
+	uint32_t headroom_bytes; /* LOSSLESS: or ROCE_FABRIC_COMPUTED */
+	uint32_t xoff_bytes;	 /* LOSSLESS: static threshold in the shared pool; 0: dynamic */
+	uint32_t alpha;		 /* dynamic: threshold = alpha * free shared bytes */
+	/* It resumes when all that it holds is at most xon, or xon_offset below reserve and
+	 * threshold. xon is the reserve if ROCE_FABRIC_COMPUTED. */
+	uint32_t xon_bytes;
+	uint32_t xon_offset_bytes;
+	uint32_t egress_alpha;	     /* LOSSY: limit of the egress queue, the same way */
+	uint32_t egress_limit_bytes; /* static limit of the egress queue; 0: none, LOSSY: alpha */
 };
 
 struct roce_fabric_port_config {

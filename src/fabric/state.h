@@ -137,7 +137,12 @@ struct roce_fabric_switch {
 	uint64_t hash_seed;
 	uint32_t acl_count;
 	uint8_t hash; /* enum roce_fabric_hash */
+	bool has_egress_limits;
+	uint64_t headroom_used;
 
+	uint64_t headroom_total;  /* 0: no pool */
+	uint64_t egress_total[2]; /* LOSSY, LOSSLESS; 0: no limit */
+	uint64_t egress_used[2];  /* with has_egress_limits */
 	uint64_t tie_until_ps; /* frames that come at one time are drawn among: there were drops */
 	struct roce_prng tie;
 	struct roce_prng wred;

@@ -98,6 +98,7 @@ void roce_build_switch_port(const struct roce_switch_conf *c, struct roce_fabric
 		if (!c->pfc.at[i]) {
 			buffer->kind = ROCE_FABRIC_LOSSY;
 			buffer->reserve_bytes = bytes_of(c->q_size);
+			buffer->egress_limit_bytes = bytes_of(c->q_static_th);
 			buffer->egress_alpha = alpha_of(c->q_dynamic_th);
 			continue;
 		}
@@ -107,7 +108,10 @@ void roce_build_switch_port(const struct roce_switch_conf *c, struct roce_fabric
 			c->pg_xoff == ROCE_AUTO ? ROCE_FABRIC_COMPUTED : bytes_of(c->pg_xoff);
 		buffer->xoff_bytes = bytes_of(c->pg_static_th);
 		buffer->alpha = alpha_of(c->pg_dynamic_th);
+		buffer->xon_bytes =
+			c->pg_xon == ROCE_AUTO ? ROCE_FABRIC_COMPUTED : bytes_of(c->pg_xon);
 		buffer->xon_offset_bytes = bytes_of(c->pg_xon_offset);
+		buffer->egress_limit_bytes = bytes_of(c->q_lossless_th);
 	}
 }
 
@@ -139,6 +143,9 @@ void roce_build_switch(const struct roce_switch_conf *c, int rank,
 	roce_fabric_switch_defaults(out);
 	roce_build_switch_port(c, &out->port);
 	out->buffer_bytes = c->buffer_size;
+	out->headroom_pool_bytes = c->headroom_pool;
+	out->egress_lossless_bytes = c->egress_lossless == ROCE_AUTO ? 0 : c->egress_lossless;
+	out->egress_lossy_bytes = c->egress_lossy == ROCE_AUTO ? 0 : c->egress_lossy;
 	out->latency_ps = c->latency;
 	out->is_cut_through = c->forwarding == ROCE_CUT_THROUGH;
 	out->hash = c->hash ? ROCE_FABRIC_HASH_MURMUR3 : ROCE_FABRIC_HASH_MIXED;

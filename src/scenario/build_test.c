@@ -101,6 +101,7 @@ static void build__defaults_are_the_fabrics(void **state)
 
 static void build__keys_reach_the_ports(void **state)
 {
+	struct roce_fabric_switch_config sw;
 	struct roce_fabric_port_view view;
 	uint32_t s0;
 
@@ -108,7 +109,13 @@ static void build__keys_reach_the_ports(void **state)
 	assert_true(make("topology: {kind: dumbbell}\n"
 			 "link: {rate: 40G, length: 1km}\n"
 			 "switch:\n"
-			 "  buffer: {pg_lossless: {xoff: 50kB, static_th: 900kB}}\n"
+			 "  buffer:\n"
+			 "    pg_lossless: {xoff: 50kB, static_th: 900kB, xon: 700kB}\n"
+			 "    ingress_lossless_pool: {xoff: 100kB}\n"
+			 "    egress_lossless_pool: {size: 20MB}\n"
+			 "    egress_lossy_pool: {size: 10MB}\n"
+			 "    q_lossless: {static_th: 3MB}\n"
+			 "    q_lossy: {static_th: 2MB}\n"
 			 "  ecn: {kmin: 5kB, kmax: 200kB, pmax: 1%, at: dequeue}\n"
 			 "  qos: {dscp_prio: [30:3], tcbw: [25,0,0,75,0,0,0,0]}\n"
 			 "ports: [{match: \"s0:s1\", pfc: {quanta: 100}}]\n"
@@ -120,6 +127,13 @@ static void build__keys_reach_the_ports(void **state)
 	assert_int_equal(view.delay_ps, 5 * ROCE_PS_PER_US);
 	assert_int_equal(view.headroom_bytes[3], 50000);
 	assert_int_equal(view.cfg->buffer[3].xoff_bytes, 900000);
+	assert_int_equal(view.cfg->buffer[3].xon_bytes, 700000);
+	assert_int_equal(view.cfg->buffer[3].egress_limit_bytes, 3000000);
+	assert_int_equal(view.cfg->buffer[0].egress_limit_bytes, 2000000);
+	roce_build_switch(&scenario->sw, -1, &sw);
+	assert_int_equal(sw.headroom_pool_bytes, 100000);
+	assert_int_equal(sw.egress_lossless_bytes, 20000000);
+	assert_int_equal(sw.egress_lossy_bytes, 10000000);
 	assert_int_equal(view.cfg->ecn[3].kmin_bytes, 5000);
 	assert_int_equal(view.cfg->ecn[3].pmax_ppm, 10000);
 	assert_true(view.cfg->ecn[3].is_at_dequeue);

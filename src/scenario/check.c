@@ -112,6 +112,43 @@ static void check_buffer(const struct roce_switch_conf *conf, struct roce_proble
 				 (unsigned long long)conf->buffer_size);
 }
 
+struct part {
+	const char *name;
+	uint64_t bytes;
+	uint32_t line;
+};
+
+/* Pools and limits that are larger than the memory they are of: they could never be reached. */
+static void check_pools(const struct roce_switch_conf *c, struct roce_problems *problems)
+{
+	const struct part parts[] = {
+		{"ingress_lossless_pool.xoff", c->headroom_pool, c->where.headroom_pool},
+		{"egress_lossless_pool.size", c->egress_lossless, c->where.egress_lossless},
+		{"egress_lossy_pool.size", c->egress_lossy, c->where.egress_lossy},
+		{"q_lossless.static_th", c->q_lossless_th, c->where.q_lossless_th},
+		{"q_lossy.static_th", c->q_static_th, c->where.q_static_th},
+	};
+
+	for (uint32_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].bytes != ROCE_AUTO && parts[i].bytes > c->buffer_size)
+			roce_problem_add(
+				problems, line_of(parts[i].line, c->where.buffer_size),
+				"buffer.%s: %llu can never be reached: the buffer has %llu",
+				parts[i].name, (unsigned long long)parts[i].bytes,
+				(unsigned long long)c->buffer_size);
+	}
+	if (c->headroom_pool && c->pg_xoff != ROCE_AUTO && c->pg_xoff > c->headroom_pool)
+		roce_problem_add(
+			problems, line_of(c->where.pg_xoff, c->where.headroom_pool),
+			"buffer.pg_lossless.xoff: %llu is more than the headroom pool, %llu",
+			(unsigned long long)c->pg_xoff, (unsigned long long)c->headroom_pool);
+	if (c->pg_xon != ROCE_AUTO && c->pg_xon > roce_xoff_most(c))
+		roce_problem_add(
+			problems, line_of(c->where.pg_xon, c->where.pg_static_th),
+			"buffer.pg_lossless.xon: %llu is above the XOFF point, at most %llu",
+			(unsigned long long)c->pg_xon, (unsigned long long)roce_xoff_most(c));
+}
+
 static void check_uncounted(const struct roce_switch_conf *conf, struct roce_problems *problems)
 {
 	for (uint32_t i = 0; i < 8; i++) {
@@ -129,6 +166,7 @@ void roce_check_switch(const struct roce_switch_conf *conf, struct roce_problems
 	check_ets(&conf->tsa, &conf->tcbw, line_of(conf->where.tcbw, conf->where.tsa), problems);
 	check_ecn(conf, problems);
 	check_buffer(conf, problems);
+	check_pools(conf, problems);
 	check_uncounted(conf, problems);
 	if (conf->watchdog && conf->watchdog_detection < conf->watchdog_poll)
 		roce_problem_add(

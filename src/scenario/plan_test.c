@@ -128,6 +128,22 @@ static void plan_init__each_mistake(void **state)
 		 "reserve and headroom of 13018432 are larger than the buffer"},
 		{"switch: {buffer: {pg_lossless: {static_th: 40MB}}}\n",
 		 "static_th: 40000000 can never be reached"},
+		{"switch: {buffer: {egress_lossless_pool: {size: 33MiB}}}\n",
+		 "egress_lossless_pool.size: 34603008 can never be reached: the buffer has "
+		 "33554432"},
+		{"switch: {buffer: {egress_lossy_pool: {size: 33MiB}}}\n",
+		 "egress_lossy_pool.size: 34603008 can never be reached"},
+		{"switch: {buffer: {ingress_lossless_pool: {xoff: 33MiB}}}\n",
+		 "ingress_lossless_pool.xoff: 34603008 can never be reached"},
+		{"switch: {buffer: {ingress_lossless_pool: {xoff: 60kB}, pg_lossless: {xoff: "
+		 "70kB}}}\n",
+		 "pg_lossless.xoff: 70000 is more than the headroom pool, 60000"},
+		{"switch:\n  buffer:\n    pg_lossless: {static_th: 500kB, xon: 600kB}\n",
+		 "p.yaml:3: buffer.pg_lossless.xon: 600000 is above the XOFF point, at most "
+		 "518432"},
+		{"switch: {buffer: {q_lossless: {static_th: 33MiB}, q_lossy: {static_th: "
+		 "34MiB}}}\n",
+		 "q_lossless.static_th: 34603008 can never be reached"},
 		{"switch:\n  qos:\n    tcbw: 50,0,0,40,0,0,10,0\n",
 		 "p.yaml:3: qos.tcbw: 10% for class 6, which is strict, expected 0"},
 		{"switch: {qos: {dscp_prio: [26:3, 64:3]}}\n",

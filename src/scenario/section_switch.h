@@ -28,10 +28,20 @@ enum roce_watchdog_action { ROCE_WATCHDOG_DROP, ROCE_WATCHDOG_FORWARD };
 	  "longest IP packet; what is longer is dropped and counted", "jumbo frames, as RoCE networks have them") \
 	X(hash, "hash", WORD, "mixed", NULL, NULL, "mixed|murmur3", ROCE_WHOLE_SWITCH,             \
 	  "how it picks one of several next hops; murmur3: as HPCC ns-3", NULL)                    \
-	X(buffer_size, "buffer.size", BYTES, "32MiB", "16kB", "4GB", NULL, ROCE_WHOLE_SWITCH,       \
-	  "packet memory, shared by all ports; SONiC's ingress_lossless_pool", "switches of 3.2 to 6.4 Tb/s: 16 to 42 MB")        \
-	X(pg_size, "buffer.pg_lossless.size", BYTES, "18432", NULL, "64MB", NULL, 0,                \
-	  "reserve of each lossless priority of a port", "SONiC pg_lossless profile at 100G")                              \
+	X(buffer_size, "buffer.size", BYTES, "32MiB", "16kB", "4GB", NULL, ROCE_WHOLE_SWITCH,      \
+	  "packet memory, shared by all ports; less reserves and headroom SONiC's ingress_lossless_pool", \
+	  "switches of 3.2 to 6.4 Tb/s: 16 to 42 MB")                                              \
+	X(headroom_pool, "buffer.ingress_lossless_pool.xoff", BYTES, "0", NULL, "4GB", NULL, ROCE_WHOLE_SWITCH, \
+	  "headroom that all ports share, as they will not need it at one time; 0: each its own",  \
+	  "SONiC BUFFER_POOL xoff: the shared headroom pool")                                      \
+	X(egress_lossless, "buffer.egress_lossless_pool.size", BYTES_AUTO, "auto", "16kB", "4GB", NULL, ROCE_WHOLE_SWITCH, \
+	  "what all lossless queues hold at most: above it lossless packets are dropped; auto: no limit", \
+	  "SONiC gives it all of the memory")                                                      \
+	X(egress_lossy, "buffer.egress_lossy_pool.size", BYTES_AUTO, "auto", "16kB", "4GB", NULL, ROCE_WHOLE_SWITCH, \
+	  "what all lossy queues hold at most, and share by their thresholds; auto: they share what is free of the buffer", \
+	  "SONiC has it smaller than the memory")                                                  \
+	X(pg_size, "buffer.pg_lossless.size", BYTES, "18432", NULL, "64MB", NULL, 0,               \
+	  "reserve of each lossless priority of a port", "SONiC pg_lossless profile at 100G")      \
 	X(pg_xoff, "buffer.pg_lossless.xoff", BYTES_AUTO, "auto", NULL, "64MB", NULL, 0,           \
 	  "headroom: room for what still comes after XOFF; auto: from rate, length and MTU",       \
 	  "SONiC BUFFER_PROFILE xoff; IEEE 802.1Q annex on PFC buffer requirements")               \
@@ -40,14 +50,22 @@ enum roce_watchdog_action { ROCE_WATCHDOG_DROP, ROCE_WATCHDOG_FORWARD };
 	  "SONiC pg_lossless profiles have -3 to 3")                                               \
 	X(pg_static_th, "buffer.pg_lossless.static_th", BYTES, "0", NULL, "64MB", NULL, 0,         \
 	  "XOFF above so many bytes in place of a dynamic threshold; 0: dynamic", NULL)            \
+	X(pg_xon, "buffer.pg_lossless.xon", BYTES_AUTO, "auto", NULL, "64MB", NULL, 0,             \
+	  "XON when the priority holds no more than this, or is xon_offset below XOFF; auto: size", \
+	  "SONiC pg_lossless profiles at 100G have xon = size")                                    \
 	X(pg_xon_offset, "buffer.pg_lossless.xon_offset", BYTES, "2496", NULL, "64MB", NULL, 0,    \
-	  "XON so far below the XOFF point", "SONiC pg_lossless profiles have 2288 to 4608")        \
+	  "XON so far below the XOFF point", "SONiC pg_lossless profiles have 2288 to 4608")       \
 	X(uncounted, "buffer.uncounted", PFC, "0,0,0,0,0,0,0,0", NULL, NULL, NULL, 0,              \
 	  "1 for each priority whose packets take no buffer: control traffic", NULL)               \
-	X(q_size, "buffer.q_lossy.size", BYTES, "0", NULL, "64MB", NULL, 0,                     \
-	  "reserve of each lossy queue", "SONiC q_lossy_profile")                       \
+	X(q_lossless_th, "buffer.q_lossless.static_th", BYTES, "0", NULL, "4GB", NULL, 0,          \
+	  "a lossless queue drops above so many bytes; 0: never",                                  \
+	  "SONiC egress_lossless_profile: all of the memory, so never")                            \
+	X(q_size, "buffer.q_lossy.size", BYTES, "0", NULL, "64MB", NULL, 0,                        \
+	  "reserve of each lossy queue", "SONiC q_lossy_profile")                                  \
 	X(q_dynamic_th, "buffer.q_lossy.dynamic_th", SIGNED, "0", "-8", "8", NULL, 0,              \
-	  "a lossy queue drops above alpha times the free pool", "SONiC q_lossy profiles have 0 to 3")       \
+	  "a lossy queue drops above alpha times what is free of its pool", "SONiC q_lossy profiles have 0 to 3") \
+	X(q_static_th, "buffer.q_lossy.static_th", BYTES, "0", NULL, "4GB", NULL, 0,               \
+	  "a lossy queue drops above so many bytes in place of a dynamic threshold; 0: dynamic", NULL) \
 	X(ecn, "ecn.enabled", BOOL, "true", NULL, NULL, NULL, 0,                                   \
 	  "mark packets", NULL)                                                                    \
 	X(ecn_tc, "ecn.tc", PFC, "0,0,0,1,0,0,0,0", NULL, NULL, NULL, 0,                       \
