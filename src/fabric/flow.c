@@ -105,6 +105,12 @@ static void on_recv(struct roce_fabric_flow_qp *fq, const struct roce_cqe *cqe, 
 	look_for_end(flow);
 }
 
+/* A message of UC that has lost a packet ends with its receive, not with its queue pair. */
+static bool is_broken_message(const struct roce_fabric_flow *flow, const struct roce_cqe *cqe)
+{
+	return flow->cfg.transport == ROCE_FABRIC_UC && cqe->status == ROCE_WC_LOC_QP_OP_ERR;
+}
+
 void roce_fabric_flow_on_cqe(struct roce_fabric_flow_qp *fq, const struct roce_cqe *cqe,
 			     bool is_src)
 {
@@ -113,6 +119,10 @@ void roce_fabric_flow_on_cqe(struct roce_fabric_flow_qp *fq, const struct roce_c
 
 	if (cqe->status == ROCE_WC_SUCCESS && is_recv) {
 		on_recv(fq, cqe, is_src);
+		return;
+	}
+	if (is_recv && is_broken_message(flow, cqe)) {
+		roce_fabric_host_repost(roce_fabric_flow_host(flow, is_src));
 		return;
 	}
 	if (flow->is_ended)

@@ -69,6 +69,31 @@ static void unreliable__lost_is_lost(void **state)
 	}
 }
 
+/* A message of UC that lost a packet is lost; the next one arrives, as a SEND and as a WRITE. */
+static void unreliable__a_broken_message_ends_alone(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct roce_fabric_flow_config flow = net_flow(0, 1, 4000000);
+		struct roce_fabric_flow_result r;
+		struct net net;
+
+		net_defaults(&net);
+		net.link.faults[0].loss_ppm = 10000;
+		net_star(&net, 2);
+		flow.transport = ROCE_FABRIC_UC;
+		flow.operation = i ? ROCE_FABRIC_SEND : ROCE_FABRIC_WRITE;
+		flow.message_bytes = 4000;
+		flow.path_mtu = 1024;
+		net_add(&net, &flow);
+		net_run(&net, PS_PER_S, ROCE_FABRIC_END_IDLE);
+		r = net_result(&net, 0);
+		assert_int_equal(r.state, ROCE_FABRIC_FLOW_LOSSY);
+		assert_in_range(r.bytes_delivered, 3800000, 3999999);
+		net_end(&net);
+	}
+}
+
 /* 1 after 0 has ended, 2 five microseconds after both, 3 as soon as the bytes of 2 are there. */
 static void after__order_of_flows(void **state)
 {
@@ -265,6 +290,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_operation_on_every_transport),
 		cmocka_unit_test(unreliable__lost_is_lost),
+		cmocka_unit_test(unreliable__a_broken_message_ends_alone),
 		cmocka_unit_test(after__order_of_flows),
 		cmocka_unit_test(after__an_ended_flow_holds_nobody),
 		cmocka_unit_test(interval__is_kept),
