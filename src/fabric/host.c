@@ -18,6 +18,8 @@
 #include <string.h>
 
 #define SLOT	      1u
+#define QP_TABLE      32u /* grows; one page has all tables of a host with few queue pairs */
+#define MR_BUCKETS    8u
 #define READ_CHUNK    4096u
 #define BURST_PACKETS 16u
 #define CQ_DEPTH      32768u /* a failing queue pair flushes all that was posted */
@@ -479,6 +481,8 @@ static int init_device(struct roce_fabric_host *host)
 	struct roce_transport_config tuning = {
 		.mem_ops = &mem_ops,
 		.ctx = host,
+		.qp_table_mask = QP_TABLE - 1,
+		.mr_bucket_count = MR_BUCKETS,
 		.window = {.initial = ROCE_WINDOW_UNLIMITED,
 			   .min = ROCE_WINDOW_UNLIMITED,
 			   .max = ROCE_WINDOW_UNLIMITED},

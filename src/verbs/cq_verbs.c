@@ -102,6 +102,11 @@ int roce_verbs_cq_init(struct roce_verbs_cq *vcq, struct roce_context *ctx, uint
 		roce_block_put(&vcq->storage);
 		return roce_refuse(ENOMEM, "create_cq: all %u queues are in use", ROCE_MAX_CQ);
 	}
+	if (roce_device_fit_timers(dev)) {
+		pthread_mutex_unlock(&dev->lock);
+		roce_block_put(&vcq->storage);
+		return -ENOMEM;
+	}
 	dev->cq_count++;
 	roce_list_add_tail(&ctx->cqs, &vcq->link);
 	if (channel)

@@ -100,13 +100,24 @@ struct roce_device {
 	uint8_t random_bytes[256]; /* drawn in advance, random_left of them unused at the end */
 	uint32_t random_left;
 	struct roce_device_tables *tables;
+	struct roce_qp **grown_qps; /* tables that have moved, or NULL */
+	struct roce_timer **grown_timers;
+	void *mapping;
+	size_t mapping_bytes;
 };
 
 /* Prepares lock, transport and tables. 0 or -ENOMEM. `cfg` has the transport's tuning only:
- * window, read_*, ack_*, burst_packets, mem_ops, ctx of mem_ops. */
+ * window, read_*, ack_*, burst_packets, mem_ops, ctx of mem_ops; and, should they not be 0,
+ * qp_table_mask and mr_bucket_count, with which the tables begin instead of their largest sizes
+ * (that of queue pairs grows, in the other chains become longer). */
 int roce_device_init(struct roce_device *dev, const struct roce_device_env *env, void *env_ctx,
 		     const struct roce_transport_config *tuning, struct roce_counters *counters);
 void roce_device_fini(struct roce_device *dev);
+
+/* Makes room for one more queue pair, of this number, or one more completion queue; lock held. 0 or
+ * -ENOMEM. */
+int roce_device_fit_qp(struct roce_device *dev, uint32_t number);
+int roce_device_fit_timers(struct roce_device *dev);
 
 /* 32 bits of the environment's randomness; lock held. */
 uint32_t roce_device_random(struct roce_device *dev);

@@ -164,8 +164,9 @@ static int enter_device(struct roce_verbs_qp *vqp, struct roce_qp_config *cfg)
 		err = draw_number(dev, &cfg->qpn);
 	if (err)
 		return err;
-	/* The pool has the same numbers as the transport's table, so this one is free there. */
-	if (!roce_qp_init(&vqp->qp, &dev->transport, cfg)) {
+	/* The pool has the numbers of the transport's table at its largest, so this one is free
+	 * there. */
+	if (roce_device_fit_qp(dev, cfg->qpn.v) || !roce_qp_init(&vqp->qp, &dev->transport, cfg)) {
 		roce_qpn_pool_give_back(roce_device_qpns(dev), (uint16_t)cfg->qpn.v);
 		return -ENOMEM;
 	}

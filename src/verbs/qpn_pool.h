@@ -14,10 +14,10 @@
 #define ROCE_QPN_QUARANTINE 16384u
 
 struct roce_qpn_pool {
-	uint64_t taken[ROCE_QPN_NUMBERS / 64]; /* in use or in quarantine */
-	uint16_t resting[ROCE_QPN_QUARANTINE]; /* ring, oldest first */
 	uint32_t resting_head;
 	uint32_t resting_count;
+	uint64_t taken[ROCE_QPN_NUMBERS / 64]; /* in use or in quarantine */
+	uint16_t resting[ROCE_QPN_QUARANTINE]; /* ring, oldest first */
 };
 
 /* All zero bytes are an empty pool. */

@@ -19,7 +19,8 @@
 #include <stdint.h>
 
 /* Decoded BTH and every extended header; which extended ones are meaningful follows from the opcode
- * (opcode.h). Integers are host order. */
+ * (opcode.h), and those that no opcode has together share their place: one cache line. Integers are
+ * host order. */
 struct roce_headers {
 	roce_opcode_t opcode;
 	uint8_t pad_count; /* 0-3 */
@@ -30,31 +31,39 @@ struct roce_headers {
 	bool fecn;
 	bool becn;
 	uint16_t pkey;
+	uint8_t flush_sel; /* FETH 5-4 */
+	uint8_t flush_plt; /* FETH 3-0 */
 	roce_qpn_t dest_qpn;
 	roce_psn_t psn;
+	uint32_t xrc_srqn; /* XRCETH, 24 bits */
 
 	/* RETH; AtomicETH shares va and rkey */
-	uint64_t va;
+	union {
+		uint64_t va;
+		struct {
+			uint32_t qkey;	    /* DETH */
+			roce_qpn_t src_qpn; /* DETH */
+		};
+	};
 	roce_key_t rkey;
-	uint32_t dma_len; /* bytes, 0 to 2^31 */
+	union {
+		uint32_t dma_len; /* bytes, 0 to 2^31 */
+		uint32_t msn;	  /* AETH: 24 bits */
+	};
 
-	/* AtomicETH */
-	uint64_t swap_add; /* swap value, or the number to add */
-	uint64_t compare;
-
-	/* AETH, AtomicAckETH */
-	uint8_t syndrome;
-	uint32_t msn; /* 24 bits */
-	uint64_t atomic_orig;
-
-	uint32_t imm_be;     /* ImmDt untouched, network order */
-	roce_key_t inv_rkey; /* IETH */
-	uint32_t qkey;	     /* DETH */
-	roce_qpn_t src_qpn;  /* DETH */
-	uint32_t xrc_srqn;   /* XRCETH, 24 bits */
-	uint8_t flush_sel;   /* FETH 5-4 */
-	uint8_t flush_plt;   /* FETH 3-0 */
+	uint64_t swap_add; /* AtomicETH: swap value, or the number to add */
+	union {
+		uint64_t compare;     /* AtomicETH */
+		uint64_t atomic_orig; /* AtomicAckETH */
+	};
+	union {
+		uint32_t imm_be;     /* ImmDt untouched, network order */
+		roce_key_t inv_rkey; /* IETH */
+	};
+	uint8_t syndrome; /* AETH */
 };
+
+_Static_assert(sizeof(struct roce_headers) == 64, "one cache line");
 
 /* One address of a work request; addr is a virtual address of this process. */
 struct roce_sge {
