@@ -182,11 +182,23 @@ struct roce_fabric_totals {
 	uint64_t ecn_marks;
 	uint64_t cnps;		  /* sent by hosts */
 	uint64_t bytes_delivered; /* payload */
+	/* Of flows with real payload. */
+	uint64_t messages_checked;
+	uint64_t messages_wrong;
+	uint64_t bytes_wrong;
+	uint64_t bytes_missing;
+	uint64_t messages_damaged; /* by adapters with that fault */
 	uint32_t flows_done;
 	uint32_t flows_failed;
 };
 
 void roce_fabric_totals(const struct roce_fabric *f, struct roce_fabric_totals *out);
+
+#define ROCE_FABRIC_WRONGS_MAX 64u
+
+/* The first of the messages that arrived wrong, at most so many. */
+const struct roce_fabric_wrong *roce_fabric_wrongs(const struct roce_fabric *f,
+						   uint32_t *out_count);
 
 uint32_t roce_fabric_node_count(const struct roce_fabric *f);
 bool roce_fabric_is_host(const struct roce_fabric *f, uint32_t node);

@@ -5,6 +5,7 @@
  * the others. What a link that goes down carries, and what waits for it, is lost; both ends forget
  * their pauses.
  */
+#include "fabric/ecmp.h"
 #include "fabric/host.h"
 
 #include "base/list.h"
@@ -21,6 +22,7 @@ struct roce_fabric_fault_state {
 	struct roce_prng duplicate;
 	struct roce_prng reorder;
 	struct roce_prng bit_errors;
+	struct roce_prng position; /* of the bit */
 };
 
 int roce_fabric_faults_init(struct roce_fabric_port *port, const struct roce_fabric_faults *faults,
@@ -39,6 +41,7 @@ int roce_fabric_faults_init(struct roce_fabric_port *port, const struct roce_fab
 	state->duplicate.state = roce_prng_next(root);
 	state->reorder.state = roce_prng_next(root);
 	state->bit_errors.state = roce_prng_next(root);
+	state->position.state = roce_fabric_mix(state->bit_errors.state);
 	free(port->faults);
 	port->faults = state;
 	return 0;
@@ -78,6 +81,10 @@ static void repeat(struct roce_fabric_port *to, const struct roce_fabric_frame *
 	struct roce_fabric_frame *twin = roce_fabric_frame_get(&to->f->frames);
 
 	*twin = *frame;
+	if (frame->flags & ROCE_FABRIC_FRAME_REAL) {
+		roce_fabric_frame_add_block(&to->f->frames, twin);
+		memcpy(twin->block->bytes, frame->block->bytes, frame->payload_bytes);
+	}
 	fly_late(to, twin, frame->at_ps);
 }
 
@@ -99,6 +106,9 @@ void roce_fabric_faults_apply(struct roce_fabric_port *from, struct roce_fabric_
 		return;
 	}
 	if (is_damaged(s, frame)) {
+		frame->flags |= ROCE_FABRIC_FRAME_DAMAGED;
+		frame->damaged_bit = (uint32_t)roce_prng_below(
+			&s->position, (uint64_t)frame->bytes * BITS_PER_BYTE);
 		roce_fabric_drop(to, frame, ROCE_FABRIC_DROP_BIT_ERROR);
 		return;
 	}

@@ -8,6 +8,7 @@
 #include "fabric/ecmp.h"
 #include "fabric/flow_state.h"
 #include "fabric/histogram.h"
+#include "fabric/payload.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -87,11 +88,13 @@ static void add_latency(struct roce_fabric_flow_qp *fq, uint64_t message)
 		roce_fabric_histogram_add(flow->histogram, ps);
 }
 
-static void on_recv(struct roce_fabric_flow_qp *fq, const struct roce_cqe *cqe, bool is_src)
+static void on_recv(struct roce_fabric_flow_qp *fq, const struct roce_cqe *cqe, bool is_src,
+		    uint64_t message)
 {
 	struct roce_fabric_flow *flow = fq->flow;
 
-	roce_fabric_host_repost(roce_fabric_flow_host(flow, is_src));
+	roce_fabric_payload_received(fq, cqe, is_src, message);
+	roce_fabric_host_repost(roce_fabric_flow_host(flow, is_src), (uint32_t)cqe->wr_id);
 	if (!flow->cfg.response_bytes || flow->is_ended)
 		return;
 	if (!is_src) {
@@ -112,17 +115,18 @@ static bool is_broken_message(const struct roce_fabric_flow *flow, const struct 
 }
 
 void roce_fabric_flow_on_cqe(struct roce_fabric_flow_qp *fq, const struct roce_cqe *cqe,
-			     bool is_src)
+			     bool is_src, uint64_t message)
 {
 	struct roce_fabric_flow *flow = fq->flow;
 	bool is_recv = cqe->opcode & ROCE_WC_RECV;
 
 	if (cqe->status == ROCE_WC_SUCCESS && is_recv) {
-		on_recv(fq, cqe, is_src);
+		on_recv(fq, cqe, is_src, message);
 		return;
 	}
 	if (is_recv && is_broken_message(flow, cqe)) {
-		roce_fabric_host_repost(roce_fabric_flow_host(flow, is_src));
+		roce_fabric_payload_broken(fq, cqe, is_src);
+		roce_fabric_host_repost(roce_fabric_flow_host(flow, is_src), (uint32_t)cqe->wr_id);
 		return;
 	}
 	if (flow->is_ended)
@@ -132,10 +136,13 @@ void roce_fabric_flow_on_cqe(struct roce_fabric_flow_qp *fq, const struct roce_c
 		end(flow, ROCE_FABRIC_FLOW_FAILED);
 		return;
 	}
-	if (!is_src)
+	if (!is_src) {
+		roce_fabric_payload_answered(fq, cqe->wr_id);
 		return;
+	}
 	if (!flow->cfg.response_bytes)
 		add_latency(fq, cqe->wr_id);
+	roce_fabric_payload_completed(fq, cqe->wr_id);
 	fq->completed = cqe->wr_id + 1;
 	if (fq->completed == fq->count)
 		flow->qps_open--;
@@ -286,7 +293,7 @@ static int wait_for_predecessors(struct roce_fabric_flow *flow)
 	return 0;
 }
 
-static uint32_t choose_message_bytes(const struct roce_fabric_flow_config *cfg)
+uint32_t roce_fabric_flow_message_bytes(const struct roce_fabric_flow_config *cfg)
 {
 	if (cfg->message_bytes)
 		return cfg->message_bytes;
@@ -325,7 +332,7 @@ static struct roce_fabric_flow *make_flow(struct roce_fabric *f,
 	}
 	flow->f = f;
 	flow->index = f->flow_count;
-	flow->message_bytes = choose_message_bytes(cfg);
+	flow->message_bytes = roce_fabric_flow_message_bytes(cfg);
 	flow->message_count = (cfg->bytes + flow->message_bytes - 1) / flow->message_bytes;
 	flow->prng.state = roce_fabric_mix(f->cfg.seed + flow->index);
 	flow->result = (struct roce_fabric_flow_result){

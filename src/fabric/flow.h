@@ -73,6 +73,9 @@ struct roce_fabric_flow_config {
 	const uint32_t *after; /* flows that end first; copied */
 	uint32_t after_count;
 	uint64_t tag; /* the caller's */
+	/* Messages have bytes, which travel and are compared where they arrive, instead of a length
+	 * alone. Times and counts are the same. */
+	bool is_real;
 };
 
 /* 1 MB WRITE on one RC queue pair, path MTU 4096, priority 3, DSCP 26, timeout 14, retries 7. */
@@ -113,6 +116,27 @@ struct roce_fabric_flow_result {
 	uint64_t packets_sent;	  /* with payload */
 	uint64_t packets_repeated;
 	struct roce_fabric_latency messages; /* post to completion, or to the answer */
+	uint64_t messages_checked;	     /* of real payload, answers included */
+	uint64_t messages_wrong;
 };
+
+/* A message that did not arrive as it was sent. Memory is 0 before it is written, and no byte that
+ * is sent is. */
+struct roce_fabric_wrong {
+	uint64_t ps;
+	uint32_t flow;
+	uint32_t node; /* where it is wrong */
+	bool is_answer;
+	uint64_t message; /* of the flow, from 0 */
+	uint32_t length;
+	uint32_t offset; /* of the first byte that differs */
+	uint8_t expected;
+	uint8_t found;
+	uint32_t wrong_bytes;	/* that are another's */
+	uint32_t missing_bytes; /* that are still 0 */
+};
+
+/* What the messages of a flow with real payload may take at once: at both ends, and in frames. */
+uint64_t roce_fabric_flow_memory_bytes(const struct roce_fabric_flow_config *cfg);
 
 #endif

@@ -4,7 +4,7 @@
  * at both ends, filled with messages as far as depth and time allow, taken down at its end.
  */
 #include "fabric/ecmp.h"
-#include "fabric/flow_state.h"
+#include "fabric/payload.h"
 
 #include "wire/mtu.h"
 
@@ -22,7 +22,7 @@
 #define SIGNAL_SHARE   4u /* of the depth */
 #define SIGNAL_ALL     8u /* up to this depth */
 
-static uint64_t message_length(const struct roce_fabric_flow *flow, uint64_t message)
+uint64_t roce_fabric_message_length(const struct roce_fabric_flow *flow, uint64_t message)
 {
 	if (message + 1 < flow->message_count)
 		return flow->message_bytes;
@@ -75,6 +75,7 @@ static int make_end(struct roce_fabric_flow_qp *fq, bool is_src)
 		if (err)
 			return err;
 		req.srq = &host->srq;
+		roce_fabric_payload_expect(fq, is_src);
 	}
 	return roce_verbs_qp_init(is_src ? &fq->src : &fq->dst, &host->ctx, &req);
 }
@@ -218,6 +219,7 @@ static void close_first(struct roce_fabric_flow *flow, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		roce_verbs_qp_fini(&flow->qps[i].src);
 		roce_verbs_qp_fini(&flow->qps[i].dst);
+		roce_fabric_payload_close(&flow->qps[i]);
 		free(flow->qps[i].posted_ps);
 	}
 	free(flow->qps);
@@ -282,20 +284,22 @@ static uint8_t wr_opcode(const struct roce_fabric_flow *flow)
 }
 
 static bool post(struct roce_fabric_flow_qp *fq, bool is_src, struct roce_send_wr *wr,
-		 uint64_t bytes)
+		 const struct roce_fabric_slots *slots, uint64_t bytes)
 {
 	const struct roce_fabric_flow *flow = fq->flow;
 	struct roce_fabric_host *host = roce_fabric_flow_host(flow, is_src);
 	struct roce_verbs_qp *from = is_src ? &fq->src : &fq->dst;
 	const struct roce_verbs_qp *to = is_src ? &fq->dst : &fq->src;
-	const struct roce_sge sge = {.addr = ROCE_FABRIC_PHANTOM_BASE,
-				     .length = (uint32_t)bytes,
-				     .lkey = host->mr.mr.lkey.v};
+	bool is_read = wr->opcode == ROCE_WR_RDMA_READ;
+	const struct roce_sge sge = {
+		.addr = roce_fabric_slot_address(is_read ? slots->sink : slots->source),
+		.length = (uint32_t)bytes,
+		.lkey = host->mr.mr.lkey.v};
 	struct roce_path path;
 
 	wr->sge = &sge;
 	wr->sge_count = 1;
-	wr->remote_addr = ROCE_FABRIC_PHANTOM_BASE;
+	wr->remote_addr = roce_fabric_slot_address(is_read ? slots->source : slots->sink);
 	wr->rkey = roce_fabric_flow_host(flow, !is_src)->mr.mr.rkey.v;
 	if (flow->cfg.transport == ROCE_FABRIC_UD) {
 		path = (struct roce_path){
@@ -336,9 +340,15 @@ void roce_fabric_flow_post(struct roce_fabric_flow_qp *fq)
 			.flags = is_signaled(fq) ? ROCE_SEND_SIGNALED : 0,
 			.imm_be = (uint32_t)fq->posted,
 		};
+		struct roce_fabric_slots slots;
+		bool is_posted;
 
-		if (message >= flow->released ||
-		    !post(fq, true, &wr, message_length(flow, message)))
+		if (message >= flow->released)
+			return;
+		slots = roce_fabric_payload_take(fq, message);
+		is_posted = post(fq, true, &wr, &slots, roce_fabric_message_length(flow, message));
+		roce_fabric_payload_post(fq, &slots, is_posted);
+		if (!is_posted)
 			return;
 		fq->posted_ps[fq->posted & fq->ring_mask] = flow->f->queue.now_ps;
 		fq->posted++;
@@ -347,12 +357,15 @@ void roce_fabric_flow_post(struct roce_fabric_flow_qp *fq)
 
 void roce_fabric_flow_answer(struct roce_fabric_flow_qp *fq, uint32_t imm_be)
 {
+	struct roce_fabric_slots slots = roce_fabric_payload_take_answer(fq, imm_be);
 	struct roce_send_wr wr = {
+		.wr_id = slots.source,
 		.opcode = ROCE_WR_SEND_WITH_IMM,
 		.flags = ROCE_SEND_SIGNALED,
 		.imm_be = imm_be,
 	};
 
 	/* Full only when UD answers pile up: then one is lost, as on the way. */
-	(void)post(fq, false, &wr, fq->flow->cfg.response_bytes);
+	roce_fabric_payload_post_answer(fq, &slots,
+					post(fq, false, &wr, &slots, fq->flow->cfg.response_bytes));
 }

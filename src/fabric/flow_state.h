@@ -25,6 +25,13 @@ struct roce_fabric_flow_qp {
 	uint64_t answered;
 	uint64_t *posted_ps; /* ring, by message */
 	uint32_t ring_mask;
+	/* Of real payload, see payload.h. */
+	struct roce_fabric_slot_list sources;
+	struct roce_fabric_slot_list sinks;
+	struct roce_fabric_slot_list answers;
+	uint64_t received[2]; /* messages: by dst, by src */
+	roce_psn_t rx_psn[2]; /* that nic.c expects next */
+	uint32_t rx_disorder[2];
 	struct roce_verbs_qp src;
 	struct roce_verbs_qp dst;
 };
@@ -62,10 +69,14 @@ void roce_fabric_flow_post(struct roce_fabric_flow_qp *fq);
 /* Posts the answer to a message. */
 void roce_fabric_flow_answer(struct roce_fabric_flow_qp *fq, uint32_t imm_be);
 
+uint32_t roce_fabric_flow_message_bytes(const struct roce_fabric_flow_config *cfg);
+uint64_t roce_fabric_message_length(const struct roce_fabric_flow *flow, uint64_t message);
+
 /* ---- flow.c, called by hosts ---- */
 
+/* `message` is that of the packet that led to it, where payload is real. */
 void roce_fabric_flow_on_cqe(struct roce_fabric_flow_qp *fq, const struct roce_cqe *cqe,
-			     bool is_src);
+			     bool is_src, uint64_t message);
 /* A packet with payload leaves. */
 void roce_fabric_flow_on_sent(struct roce_fabric_flow_qp *fq, bool is_forward,
 			      const struct roce_headers *hdr, uint32_t bytes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The frame pool: chunks of frames, aligned to cache lines, that are freed with the fabric. The
- * list hands out what came back last, which is still in the cache.
+ * list hands out what came back last, which is still in the cache. Beside it the blocks of those
+ * frames whose payload is more than a length.
  */
 #include "fabric/frame.h"
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 
 #define CHUNK_FRAMES	512u
+#define CHUNK_BLOCKS	64u
 #define CACHE_LINE	64u
 
 #define AROUND_V4_BYTES 46u /* Ethernet 14, IPv4 20, UDP 8, FCS 4 */
@@ -19,6 +21,11 @@
 struct roce_fabric_chunk {
 	struct roce_fabric_chunk *next;
 	struct roce_fabric_frame frames[CHUNK_FRAMES];
+};
+
+struct roce_fabric_block_chunk {
+	struct roce_fabric_block_chunk *next;
+	struct roce_fabric_block blocks[CHUNK_BLOCKS];
 };
 
 void roce_fabric_frame_pool_grow(struct roce_fabric_frame_pool *pool)
@@ -36,6 +43,29 @@ void roce_fabric_frame_pool_grow(struct roce_fabric_frame_pool *pool)
 	}
 }
 
+static void grow_blocks(struct roce_fabric_frame_pool *pool)
+{
+	struct roce_fabric_block_chunk *chunk = malloc(sizeof(*chunk));
+
+	ROCE_ASSERT(chunk);
+	chunk->next = pool->block_chunks;
+	pool->block_chunks = chunk;
+	for (uint32_t i = 0; i < CHUNK_BLOCKS; i++) {
+		chunk->blocks[i].next = pool->free_blocks;
+		pool->free_blocks = &chunk->blocks[i];
+	}
+}
+
+void roce_fabric_frame_add_block(struct roce_fabric_frame_pool *pool,
+				 struct roce_fabric_frame *frame)
+{
+	if (!pool->free_blocks)
+		grow_blocks(pool);
+	frame->block = pool->free_blocks;
+	pool->free_blocks = frame->block->next;
+	frame->flags |= ROCE_FABRIC_FRAME_REAL;
+}
+
 void roce_fabric_frame_pool_fini(struct roce_fabric_frame_pool *pool)
 {
 	while (pool->chunks) {
@@ -44,7 +74,14 @@ void roce_fabric_frame_pool_fini(struct roce_fabric_frame_pool *pool)
 		pool->chunks = chunk->next;
 		free(chunk);
 	}
+	while (pool->block_chunks) {
+		struct roce_fabric_block_chunk *chunk = pool->block_chunks;
+
+		pool->block_chunks = chunk->next;
+		free(chunk);
+	}
 	pool->free = NULL;
+	pool->free_blocks = NULL;
 }
 
 uint32_t roce_fabric_frame_bytes(const struct roce_fabric_framing *framing, roce_opcode_t opcode,

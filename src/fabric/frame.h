@@ -9,11 +9,14 @@
 
 #include "fabric/node.h"
 #include "fabric/observer.h"
+#include "wire/mtu.h"
 #include "wire/packet.h"
 
 #define ROCE_FABRIC_FRAME_V6	    0x01u /* IPv6 */
 #define ROCE_FABRIC_FRAME_CNP	    0x02u
 #define ROCE_FABRIC_FRAME_BACK	    0x04u /* from the flow's destination to its source */
+#define ROCE_FABRIC_FRAME_REAL	    0x08u /* has a block with its payload */
+#define ROCE_FABRIC_FRAME_DAMAGED   0x10u /* damaged_bit says where */
 
 #define ROCE_FABRIC_IP_EXTRA_BYTES  18u /* of a frame that are not IP: Ethernet header and FCS */
 #define ROCE_FABRIC_FRAME_BYTES_MIN 64u
@@ -40,6 +43,9 @@ struct roce_fabric_frame {
 	uint8_t flags;
 
 	_Alignas(64) struct roce_headers hdr;
+	struct roce_fabric_block *block; /* with FRAME_REAL */
+	uint64_t message;		 /* of its flow, that the payload is of; with FRAME_REAL */
+	uint32_t damaged_bit;		 /* counted from the destination MAC */
 };
 
 _Static_assert(offsetof(struct roce_fabric_frame, hdr) == 64, "the hot part is one cache line");
@@ -48,11 +54,23 @@ _Static_assert(offsetof(struct roce_fabric_frame, hdr) == 64, "the hot part is o
 uint32_t roce_fabric_frame_bytes(const struct roce_fabric_framing *framing, roce_opcode_t opcode,
 				 uint32_t payload_bytes, bool is_v6);
 
+/* The payload of a frame, where there is more than its length. */
+struct roce_fabric_block {
+	struct roce_fabric_block *next;
+	uint8_t bytes[ROCE_MTU_BYTES_MAX];
+};
+
 struct roce_fabric_frame_pool {
 	struct roce_fabric_frame *free;
 	struct roce_fabric_chunk *chunks;
+	struct roce_fabric_block *free_blocks;
+	struct roce_fabric_block_chunk *block_chunks;
 	uint32_t in_use;
 };
+
+/* Gives the frame a block; its bytes are the caller's to fill. */
+void roce_fabric_frame_add_block(struct roce_fabric_frame_pool *pool,
+				 struct roce_fabric_frame *frame);
 
 void roce_fabric_frame_pool_fini(struct roce_fabric_frame_pool *pool);
 /* More frames when the list is empty; the process ends without memory, as it has no result then. */
@@ -73,9 +91,19 @@ static inline struct roce_fabric_frame *roce_fabric_frame_get(struct roce_fabric
 static inline void roce_fabric_frame_put(struct roce_fabric_frame_pool *pool,
 					 struct roce_fabric_frame *frame)
 {
+	if (__builtin_expect(frame->flags & ROCE_FABRIC_FRAME_REAL, 0)) {
+		frame->block->next = pool->free_blocks;
+		pool->free_blocks = frame->block;
+	}
 	frame->next = pool->free;
 	pool->free = frame;
 	pool->in_use--;
+}
+
+/* The block's bytes, or NULL: phantom. */
+static inline const uint8_t *roce_fabric_frame_payload(const struct roce_fabric_frame *frame)
+{
+	return frame->flags & ROCE_FABRIC_FRAME_REAL ? frame->block->bytes : NULL;
 }
 
 /* First in, first out. */

@@ -6,7 +6,7 @@
  * frame when the line takes it, and after each call into the transport its completions and its next
  * deadline are looked at.
  */
-#include "fabric/flow_state.h"
+#include "fabric/payload.h"
 
 #include "transport/timing.h"
 #include "verbs/pd.h"
@@ -141,15 +141,12 @@ static const struct roce_device_env device_env = {
 	.release_gid = env_release_gid,
 };
 
-/* Phantom memory takes everything and keeps nothing. */
 static int mem_store(void *ctx, const struct roce_mem_place *to, const void *from, size_t length)
 {
-	(void)ctx;
-	(void)to;
-	(void)from;
-	(void)length;
-	return 0;
+	return roce_fabric_memory_store(&host_of(ctx)->memory, to->ptr, from, length);
 }
+
+/* Flows have no atomics. */
 
 static int mem_compare_swap(void *ctx, uint64_t *word, uint64_t compare, uint64_t swap,
 			    uint64_t *out_orig)
@@ -190,7 +187,7 @@ static void drain(struct roce_fabric_host *host)
 			const struct roce_verbs_qp *vqp = qp->cfg.owner;
 			struct roce_fabric_flow_qp *fq = vqp->events.owner;
 
-			roce_fabric_flow_on_cqe(fq, &batch[i], vqp == &fq->src);
+			roce_fabric_flow_on_cqe(fq, &batch[i], vqp == &fq->src, host->rx_message);
 		}
 	}
 	roce_cq_rewind(&host->cq.cq);
@@ -296,8 +293,11 @@ static void make_frame(struct roce_fabric_host *host, const struct roce_tx_pkt *
 	frame->at_ps = 0;
 	classify(host, frame, pkt);
 	frame->hdr = pkt->hdr;
-	if (pkt->payload.length)
+	if (pkt->payload.length) {
 		roce_fabric_flow_on_sent(fq, is_forward, &pkt->hdr, pkt->payload.length);
+		if (__builtin_expect(fq->flow->cfg.is_real, 0))
+			roce_fabric_payload_load(host, frame, &pkt->payload);
+	}
 	if (frame->flags & ROCE_FABRIC_FRAME_CNP && host->cfg.cnp_delay_ps)
 		hold(host, frame);
 	else
@@ -326,8 +326,8 @@ bool roce_fabric_host_pull(struct roce_fabric_port *port, uint8_t tc)
 
 /* ---- in ---- */
 
-/* Whose bytes these were: the flow's, at its destination, or at its source if it reads. */
-static void account(struct roce_fabric_host *host, const struct roce_headers *hdr, uint32_t bytes)
+static struct roce_fabric_flow_qp *find_qp(const struct roce_fabric_host *host,
+					   const struct roce_headers *hdr, bool *out_is_src)
 {
 	const struct roce_transport_config *cfg = &host->dev.transport.cfg;
 	const struct roce_qp *qp = cfg->qp_table[hdr->dest_qpn.v & cfg->qp_table_mask];
@@ -335,10 +335,44 @@ static void account(struct roce_fabric_host *host, const struct roce_headers *hd
 	struct roce_fabric_flow_qp *fq;
 
 	if (!qp)
-		return;
+		return NULL;
 	vqp = qp->cfg.owner;
 	fq = vqp->events.owner;
-	roce_fabric_flow_on_payload(fq, vqp == &fq->src, bytes);
+	*out_is_src = vqp == &fq->src;
+	return fq;
+}
+
+/* The end of an unreliable WRITE is told to nobody, but its bytes are there. */
+static bool is_end_of_write(const struct roce_fabric_flow *flow, roce_opcode_t opcode)
+{
+	const struct roce_opcode_info *info = roce_opcode_info(opcode);
+
+	return flow->cfg.transport == ROCE_FABRIC_UC && info->operation == ROCE_OPERATION_WRITE &&
+	       (info->position == ROCE_POSITION_LAST || info->position == ROCE_POSITION_ONLY);
+}
+
+/* Whose bytes these were: the flow's, at its destination, or at its source if it reads. */
+static void account(struct roce_fabric_host *host, const struct roce_fabric_frame *frame)
+{
+	bool is_src;
+	struct roce_fabric_flow_qp *fq = find_qp(host, &frame->hdr, &is_src);
+
+	if (!fq)
+		return;
+	if ((frame->flags & ROCE_FABRIC_FRAME_REAL) && is_end_of_write(fq->flow, frame->hdr.opcode))
+		roce_fabric_payload_written(fq, frame->message);
+	roce_fabric_flow_on_payload(fq, is_src, frame->payload_bytes);
+}
+
+/* What is only about real payload, before the transport sees it. */
+static void receive_real(struct roce_fabric_host *host, struct roce_fabric_frame *frame)
+{
+	bool is_src;
+	struct roce_fabric_flow_qp *fq = find_qp(host, &frame->hdr, &is_src);
+
+	host->rx_message = frame->message;
+	if (fq && host->nic)
+		roce_fabric_nic_deliver(host, fq, is_src, frame);
 }
 
 /* ACKs of a priority of their own do not wait for their queue pair's turn. */
@@ -356,6 +390,7 @@ static enum roce_verdict receive(struct roce_fabric_host *host,
 	const struct roce_fabric *f = host->f;
 	const struct roce_rx_pkt rx = {
 		.hdr = frame->hdr,
+		.payload = roce_fabric_frame_payload(frame),
 		.payload_len = frame->payload_bytes,
 		.src = &f->nodes[f->host_nodes[frame->src]].host->gid,
 		.dst = &host->gid,
@@ -368,10 +403,13 @@ static enum roce_verdict receive(struct roce_fabric_host *host,
 
 void roce_fabric_host_process(struct roce_fabric_host *host, struct roce_fabric_frame *frame)
 {
-	enum roce_verdict verdict = receive(host, frame);
+	enum roce_verdict verdict;
 
+	if (__builtin_expect(frame->flags & ROCE_FABRIC_FRAME_REAL, 0))
+		receive_real(host, frame);
+	verdict = receive(host, frame);
 	if (verdict == ROCE_RX_ACCEPTED && frame->payload_bytes)
-		account(host, &frame->hdr, frame->payload_bytes);
+		account(host, frame);
 	if (host->cfg.ack_prio >= 0)
 		answer(host, frame->hdr.dest_qpn);
 	roce_fabric_frame_put(&host->f->frames, frame);
@@ -511,6 +549,11 @@ int roce_fabric_host_prepare(struct roce_fabric_node *node)
 	if (err)
 		return err;
 	host->has_device = true;
+	roce_fabric_memory_init(&host->memory, SRQ_DEPTH);
+	if (host->cfg.is_ud_faulty)
+		err = roce_fabric_nic_init(host);
+	if (err)
+		return err;
 	roce_context_init_mute(&host->ctx, &host->dev, host);
 	host->has_context = true;
 	roce_pd_init(&host->pd, 1);
@@ -519,8 +562,8 @@ int roce_fabric_host_prepare(struct roce_fabric_node *node)
 		return err;
 	host->has_cq = true;
 	/* On demand: registering does not ask whether there is memory. */
-	err = roce_verbs_mr_init(&host->mr, &host->ctx, &host->pd, ROCE_FABRIC_PHANTOM_BASE,
-				 ROCE_FABRIC_PHANTOM_BYTES, ROCE_FABRIC_PHANTOM_BASE,
+	err = roce_verbs_mr_init(&host->mr, &host->ctx, &host->pd, ROCE_FABRIC_MEMORY_BASE,
+				 ROCE_FABRIC_MEMORY_BYTES, ROCE_FABRIC_MEMORY_BASE,
 				 ROCE_ACCESS_LOCAL_WRITE | ROCE_ACCESS_REMOTE_WRITE |
 					 ROCE_ACCESS_REMOTE_READ | ROCE_ACCESS_ON_DEMAND);
 	host->has_mr = !err;
@@ -543,18 +586,21 @@ void roce_fabric_host_destroy(struct roce_fabric_node *node)
 		roce_context_fini(&host->ctx);
 	if (host->has_device)
 		roce_device_fini(&host->dev);
+	roce_fabric_nic_fini(host);
+	roce_fabric_memory_fini(&host->memory);
 	free(host);
 	node->host = NULL;
 }
 
 /* ---- receives ---- */
 
-void roce_fabric_host_repost(struct roce_fabric_host *host)
+void roce_fabric_host_repost(struct roce_fabric_host *host, uint32_t slot)
 {
-	const struct roce_sge sge = {
-		.addr = ROCE_FABRIC_PHANTOM_BASE, .length = SRQ_BYTES, .lkey = host->mr.mr.lkey.v};
+	const struct roce_sge sge = {.addr = roce_fabric_slot_address(slot),
+				     .length = SRQ_BYTES,
+				     .lkey = host->mr.mr.lkey.v};
 
-	roce_recv_queue_push(&host->srq.srq.rq, 0, &sge, 1);
+	roce_recv_queue_push(&host->srq.srq.rq, slot, &sge, 1);
 }
 
 int roce_fabric_host_open_srq(struct roce_fabric_host *host)
@@ -569,6 +615,6 @@ int roce_fabric_host_open_srq(struct roce_fabric_host *host)
 		return err;
 	host->has_srq = true;
 	for (uint32_t i = 0; i < SRQ_DEPTH; i++)
-		roce_fabric_host_repost(host);
+		roce_fabric_host_repost(host, i + 1);
 	return 0;
 }

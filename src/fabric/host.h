@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A host from inside: the shipped verbs device in virtual time, with one protection domain, one
- * completion queue and one region. The region is a range of addresses that nobody touches: payload
- * is a length and no bytes.
+ * completion queue and one region. Payload is a length and no bytes, or bytes in the memory behind
+ * that region (memory.h).
  */
 #ifndef ROCE_FABRIC_HOST_H
 #define ROCE_FABRIC_HOST_H
 
+#include "fabric/memory.h"
 #include "fabric/state.h"
 #include "verbs/mr_verbs.h"
 #include "verbs/qp_verbs.h"
 
-#define ROCE_FABRIC_PHANTOM_BASE  (UINT64_C(1) << 40)
-#define ROCE_FABRIC_PHANTOM_BYTES (UINT64_C(1) << 40)
-#define ROCE_FABRIC_DEPTH_MAX	  16384u /* messages of a queue pair that are posted */
+struct roce_fabric_nic;
+
+#define ROCE_FABRIC_DEPTH_MAX 16384u /* messages of a queue pair that are posted */
 
 struct roce_fabric_host {
 	struct roce_fabric *f;
@@ -34,6 +35,9 @@ struct roce_fabric_host {
 	struct roce_verbs_cq cq;
 	struct roce_verbs_mr mr;
 	struct roce_verbs_srq srq; /* where SENDs go */
+	struct roce_fabric_memory memory;
+	struct roce_fabric_nic *nic; /* of one that is at fault, or NULL */
+	uint64_t rx_message;	     /* of the frame that is being processed */
 	bool has_device;
 	bool has_context;
 	bool has_cq;
@@ -70,7 +74,7 @@ void roce_fabric_host_storm(struct roce_fabric_host *host);
 /* ---- host.c ---- */
 
 /* The receive that was used is posted again. */
-void roce_fabric_host_repost(struct roce_fabric_host *host);
+void roce_fabric_host_repost(struct roce_fabric_host *host, uint32_t slot);
 
 static inline roce_ns_t roce_fabric_host_now(const struct roce_fabric_host *host)
 {

@@ -108,6 +108,7 @@ struct roce_fabric_host_config {
 	bool is_go_back_0;
 	bool is_untagged;	 /* frames have no VLAN tag, so no PCP */
 	bool is_pausing_forever; /* broken: sends pauses for all its PFC priorities */
+	bool is_ud_faulty;	 /* broken: damages UD messages of real payload, see nic.c */
 };
 
 void roce_fabric_host_defaults(struct roce_fabric_host_config *out);

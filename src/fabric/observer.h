@@ -38,6 +38,7 @@ const char *roce_fabric_drop_str(enum roce_fabric_drop drop);
 /* A frame as an observer sees it, borrowed for the call. */
 struct roce_fabric_frame_view {
 	const struct roce_headers *hdr;
+	const uint8_t *payload; /* NULL: phantom */
 	uint32_t payload_bytes;
 	uint32_t wire_bytes; /* of the frame, without preamble and gap */
 	uint32_t src;	     /* hosts */
@@ -46,7 +47,10 @@ struct roce_fabric_frame_view {
 	uint8_t traffic_class; /* DSCP << 2 | ECN, as it is now */
 	uint8_t ttl;
 	uint8_t prio;
+	uint32_t damaged_bit; /* that the link flipped, counted from the destination MAC on */
 };
+
+#define ROCE_FABRIC_UNDAMAGED UINT32_MAX
 
 struct roce_fabric_cycle {
 	uint32_t node;
@@ -80,6 +84,8 @@ struct roce_fabric_observer {
 	void (*link_changed)(void *ctx, uint64_t ps, uint32_t node, uint32_t port, bool is_up);
 	void (*flow_started)(void *ctx, uint64_t ps, uint32_t flow);
 	void (*flow_done)(void *ctx, uint64_t ps, uint32_t flow);
+	/* A message of real payload differs from what was sent. */
+	void (*payload_wrong)(void *ctx, uint64_t ps, const struct roce_fabric_wrong *wrong);
 	/* cycle[i] waits for cycle[i + 1], the last for the first. */
 	void (*deadlock)(void *ctx, uint64_t ps, const struct roce_fabric_cycle *cycle,
 			 uint32_t count);

@@ -38,6 +38,12 @@ void roce_fabric_totals(const struct roce_fabric *f, struct roce_fabric_totals *
 	out->events = f->queue.fired_count;
 }
 
+const struct roce_fabric_wrong *roce_fabric_wrongs(const struct roce_fabric *f, uint32_t *out_count)
+{
+	*out_count = f->wrong_count;
+	return f->wrongs;
+}
+
 uint32_t roce_fabric_node_count(const struct roce_fabric *f)
 {
 	return f->node_count;

@@ -209,6 +209,9 @@ struct roce_fabric {
 	uint32_t fault_node;
 	uint32_t fault_port;
 	uint32_t fault_prio;
+
+	uint32_t wrong_count; /* that are kept */
+	struct roce_fabric_wrong wrongs[ROCE_FABRIC_WRONGS_MAX];
 };
 
 static inline uint64_t roce_fabric_line_ps(const struct roce_fabric_port *port, uint64_t bytes)
