@@ -91,8 +91,8 @@ struct roce_fabric_frame_view roce_fabric_view_frame(const struct roce_fabric *f
 		.traffic_class = frame->traffic_class,
 		.ttl = frame->ttl,
 		.prio = frame->prio,
-		.payload = roce_fabric_frame_payload(frame),
-		.damaged_bit = frame->flags & ROCE_FABRIC_FRAME_DAMAGED ? frame->damaged_bit
+		.payload = roce_fabric_frame_payload(&f->frames, frame),
+		.damaged_bit = frame->flags & ROCE_FABRIC_FRAME_DAMAGED ? f->damaged_bit
 									: ROCE_FABRIC_UNDAMAGED,
 	};
 }

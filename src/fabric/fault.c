@@ -82,8 +82,9 @@ static void repeat(struct roce_fabric_port *to, const struct roce_fabric_frame *
 
 	*twin = *frame;
 	if (frame->flags & ROCE_FABRIC_FRAME_REAL) {
-		roce_fabric_frame_add_block(&to->f->frames, twin);
-		memcpy(twin->block->bytes, frame->block->bytes, frame->payload_bytes);
+		struct roce_fabric_block *block = roce_fabric_frame_add_block(&to->f->frames, twin);
+
+		*block = *roce_fabric_frame_block(&to->f->frames, frame);
 	}
 	fly_late(to, twin, frame->at_ps);
 }
@@ -107,7 +108,7 @@ void roce_fabric_faults_apply(struct roce_fabric_port *from, struct roce_fabric_
 	}
 	if (is_damaged(s, frame)) {
 		frame->flags |= ROCE_FABRIC_FRAME_DAMAGED;
-		frame->damaged_bit = (uint32_t)roce_prng_below(
+		to->f->damaged_bit = (uint32_t)roce_prng_below(
 			&s->position, (uint64_t)frame->bytes * BITS_PER_BYTE);
 		roce_fabric_drop(to, frame, ROCE_FABRIC_DROP_BIT_ERROR);
 		return;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #define CHUNK_FRAMES	512u
-#define CHUNK_BLOCKS	64u
+#define BLOCKS_FIRST	64u
 #define CACHE_LINE	64u
 
 #define AROUND_V4_BYTES 46u /* Ethernet 14, IPv4 20, UDP 8, FCS 4 */
@@ -21,11 +21,6 @@
 struct roce_fabric_chunk {
 	struct roce_fabric_chunk *next;
 	struct roce_fabric_frame frames[CHUNK_FRAMES];
-};
-
-struct roce_fabric_block_chunk {
-	struct roce_fabric_block_chunk *next;
-	struct roce_fabric_block blocks[CHUNK_BLOCKS];
 };
 
 void roce_fabric_frame_pool_grow(struct roce_fabric_frame_pool *pool)
@@ -43,27 +38,35 @@ void roce_fabric_frame_pool_grow(struct roce_fabric_frame_pool *pool)
 	}
 }
 
-static void grow_blocks(struct roce_fabric_frame_pool *pool)
+/* Block 0 is nobody's, so that a pool begins as zeros. */
+static uint32_t make_block(struct roce_fabric_frame_pool *pool)
 {
-	struct roce_fabric_block_chunk *chunk = malloc(sizeof(*chunk));
+	uint32_t number = pool->block_count ? pool->block_count : 1;
 
-	ROCE_ASSERT(chunk);
-	chunk->next = pool->block_chunks;
-	pool->block_chunks = chunk;
-	for (uint32_t i = 0; i < CHUNK_BLOCKS; i++) {
-		chunk->blocks[i].next = pool->free_blocks;
-		pool->free_blocks = &chunk->blocks[i];
+	if (number >= pool->block_room) {
+		pool->block_room = pool->block_room ? 2 * pool->block_room : BLOCKS_FIRST;
+		pool->blocks = realloc(pool->blocks, pool->block_room * sizeof(*pool->blocks));
+		ROCE_ASSERT(pool->blocks);
 	}
+	pool->blocks[0] = NULL;
+	pool->blocks[number] = malloc(sizeof(*pool->blocks[number]));
+	ROCE_ASSERT(pool->blocks[number]);
+	pool->block_count = number + 1;
+	return number;
 }
 
-void roce_fabric_frame_add_block(struct roce_fabric_frame_pool *pool,
-				 struct roce_fabric_frame *frame)
+struct roce_fabric_block *roce_fabric_frame_add_block(struct roce_fabric_frame_pool *pool,
+						      struct roce_fabric_frame *frame)
 {
-	if (!pool->free_blocks)
-		grow_blocks(pool);
-	frame->block = pool->free_blocks;
-	pool->free_blocks = frame->block->next;
+	uint32_t number = pool->free_block;
+
+	if (number)
+		pool->free_block = pool->blocks[number]->next;
+	else
+		number = make_block(pool);
+	frame->block = number;
 	frame->flags |= ROCE_FABRIC_FRAME_REAL;
+	return pool->blocks[number];
 }
 
 void roce_fabric_frame_pool_fini(struct roce_fabric_frame_pool *pool)
@@ -74,14 +77,10 @@ void roce_fabric_frame_pool_fini(struct roce_fabric_frame_pool *pool)
 		pool->chunks = chunk->next;
 		free(chunk);
 	}
-	while (pool->block_chunks) {
-		struct roce_fabric_block_chunk *chunk = pool->block_chunks;
-
-		pool->block_chunks = chunk->next;
-		free(chunk);
-	}
-	pool->free = NULL;
-	pool->free_blocks = NULL;
+	for (uint32_t i = 0; i < pool->block_count; i++)
+		free(pool->blocks[i]);
+	free(pool->blocks);
+	*pool = (struct roce_fabric_frame_pool){0};
 }
 
 uint32_t roce_fabric_frame_bytes(const struct roce_fabric_framing *framing, roce_opcode_t opcode,

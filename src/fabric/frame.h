@@ -16,7 +16,7 @@
 #define ROCE_FABRIC_FRAME_CNP	    0x02u
 #define ROCE_FABRIC_FRAME_BACK	    0x04u /* from the flow's destination to its source */
 #define ROCE_FABRIC_FRAME_REAL	    0x08u /* has a block with its payload */
-#define ROCE_FABRIC_FRAME_DAMAGED   0x10u /* damaged_bit says where */
+#define ROCE_FABRIC_FRAME_DAMAGED   0x10u /* struct roce_fabric says where */
 
 #define ROCE_FABRIC_IP_EXTRA_BYTES  18u /* of a frame that are not IP: Ethernet header and FCS */
 #define ROCE_FABRIC_FRAME_BYTES_MIN 64u
@@ -35,6 +35,7 @@ struct roce_fabric_frame {
 	uint32_t hash; /* of its flow */
 	uint32_t via;  /* host, or ROCE_FABRIC_DIRECT: no more */
 	uint32_t in_port;
+	uint32_t block; /* with FRAME_REAL */
 	uint16_t udp_sport;
 	uint8_t prio; /* at the node where it is */
 	uint8_t pcp;
@@ -43,34 +44,43 @@ struct roce_fabric_frame {
 	uint8_t flags;
 
 	_Alignas(64) struct roce_headers hdr;
-	struct roce_fabric_block *block; /* with FRAME_REAL */
-	uint64_t message;		 /* of its flow, that the payload is of; with FRAME_REAL */
-	uint32_t damaged_bit;		 /* counted from the destination MAC */
 };
 
 _Static_assert(offsetof(struct roce_fabric_frame, hdr) == 64, "the hot part is one cache line");
+_Static_assert(sizeof(struct roce_fabric_frame) == 128, "and the headers are another");
 
 /* What a packet takes on the wire, without preamble and gap. */
 uint32_t roce_fabric_frame_bytes(const struct roce_fabric_framing *framing, roce_opcode_t opcode,
 				 uint32_t payload_bytes, bool is_v6);
 
-/* The payload of a frame, where there is more than its length. */
+/* The payload of a frame, where there is more than its length. Frames have its number, since they
+ * have no room for more. */
 struct roce_fabric_block {
-	struct roce_fabric_block *next;
+	uint64_t message; /* of its flow, that the payload is of */
+	uint32_t next;	  /* of those that are free */
 	uint8_t bytes[ROCE_MTU_BYTES_MAX];
 };
 
 struct roce_fabric_frame_pool {
 	struct roce_fabric_frame *free;
 	struct roce_fabric_chunk *chunks;
-	struct roce_fabric_block *free_blocks;
-	struct roce_fabric_block_chunk *block_chunks;
+	struct roce_fabric_block **blocks;
+	uint32_t block_count;
+	uint32_t block_room;
+	uint32_t free_block; /* the first; 0: there is none */
 	uint32_t in_use;
 };
 
-/* Gives the frame a block; its bytes are the caller's to fill. */
-void roce_fabric_frame_add_block(struct roce_fabric_frame_pool *pool,
-				 struct roce_fabric_frame *frame);
+/* Gives the frame a block, which is the caller's to fill. */
+struct roce_fabric_block *roce_fabric_frame_add_block(struct roce_fabric_frame_pool *pool,
+						      struct roce_fabric_frame *frame);
+
+static inline struct roce_fabric_block *
+roce_fabric_frame_block(const struct roce_fabric_frame_pool *pool,
+			const struct roce_fabric_frame *frame)
+{
+	return pool->blocks[frame->block];
+}
 
 void roce_fabric_frame_pool_fini(struct roce_fabric_frame_pool *pool);
 /* More frames when the list is empty; the process ends without memory, as it has no result then. */
@@ -92,8 +102,8 @@ static inline void roce_fabric_frame_put(struct roce_fabric_frame_pool *pool,
 					 struct roce_fabric_frame *frame)
 {
 	if (__builtin_expect(frame->flags & ROCE_FABRIC_FRAME_REAL, 0)) {
-		frame->block->next = pool->free_blocks;
-		pool->free_blocks = frame->block;
+		roce_fabric_frame_block(pool, frame)->next = pool->free_block;
+		pool->free_block = frame->block;
 	}
 	frame->next = pool->free;
 	pool->free = frame;
@@ -101,9 +111,11 @@ static inline void roce_fabric_frame_put(struct roce_fabric_frame_pool *pool,
 }
 
 /* The block's bytes, or NULL: phantom. */
-static inline const uint8_t *roce_fabric_frame_payload(const struct roce_fabric_frame *frame)
+static inline const uint8_t *roce_fabric_frame_payload(const struct roce_fabric_frame_pool *pool,
+						       const struct roce_fabric_frame *frame)
 {
-	return frame->flags & ROCE_FABRIC_FRAME_REAL ? frame->block->bytes : NULL;
+	return frame->flags & ROCE_FABRIC_FRAME_REAL ? roce_fabric_frame_block(pool, frame)->bytes
+						     : NULL;
 }
 
 /* First in, first out. */

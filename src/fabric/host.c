@@ -360,7 +360,7 @@ static void account(struct roce_fabric_host *host, const struct roce_fabric_fram
 	if (!fq)
 		return;
 	if ((frame->flags & ROCE_FABRIC_FRAME_REAL) && is_end_of_write(fq->flow, frame->hdr.opcode))
-		roce_fabric_payload_written(fq, frame->message);
+		roce_fabric_payload_written(fq, host->rx_message);
 	roce_fabric_flow_on_payload(fq, is_src, frame->payload_bytes);
 }
 
@@ -370,7 +370,7 @@ static void receive_real(struct roce_fabric_host *host, struct roce_fabric_frame
 	bool is_src;
 	struct roce_fabric_flow_qp *fq = find_qp(host, &frame->hdr, &is_src);
 
-	host->rx_message = frame->message;
+	host->rx_message = roce_fabric_frame_block(&host->f->frames, frame)->message;
 	if (fq && host->nic)
 		roce_fabric_nic_deliver(host, fq, is_src, frame);
 }
@@ -390,7 +390,7 @@ static enum roce_verdict receive(struct roce_fabric_host *host,
 	const struct roce_fabric *f = host->f;
 	const struct roce_rx_pkt rx = {
 		.hdr = frame->hdr,
-		.payload = roce_fabric_frame_payload(frame),
+		.payload = roce_fabric_frame_payload(&f->frames, frame),
 		.payload_len = frame->payload_bytes,
 		.src = &f->nodes[f->host_nodes[frame->src]].host->gid,
 		.dst = &host->gid,

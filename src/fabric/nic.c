@@ -57,32 +57,34 @@ static bool is_disordered(struct roce_fabric_flow_qp *fq, bool is_at_src, roce_p
 	return true;
 }
 
-static void damage(struct roce_fabric_nic *nic, struct roce_fabric_frame *frame)
+static void damage(struct roce_fabric_nic *nic, struct roce_fabric_block *block,
+		   uint32_t payload_bytes)
 {
-	uint32_t lines = (frame->payload_bytes + LINE_BYTES - 1) / LINE_BYTES;
+	uint32_t lines = (payload_bytes + LINE_BYTES - 1) / LINE_BYTES;
 	uint32_t at = LINE_BYTES * (uint32_t)roce_prng_below(&nic->prng, lines);
-	uint32_t bytes = frame->payload_bytes - at;
+	uint32_t bytes = payload_bytes - at;
 
 	if (bytes > LINE_BYTES)
 		bytes = LINE_BYTES;
 	/* Where that one was shorter, what an older one has left there. */
-	memcpy(frame->block->bytes + at, nic->before + at, bytes);
+	memcpy(block->bytes + at, nic->before + at, bytes);
 }
 
 void roce_fabric_nic_deliver(struct roce_fabric_host *host, struct roce_fabric_flow_qp *fq,
 			     bool is_at_src, struct roce_fabric_frame *frame)
 {
 	struct roce_fabric_nic *nic = host->nic;
+	struct roce_fabric_block *block = roce_fabric_frame_block(&host->f->frames, frame);
 	uint8_t kept[ROCE_MTU_BYTES_MAX];
 
 	if (fq->flow->cfg.transport != ROCE_FABRIC_UD)
 		return;
-	memcpy(kept, frame->block->bytes, frame->payload_bytes);
+	memcpy(kept, block->bytes, frame->payload_bytes);
 	if (is_disordered(fq, is_at_src, frame->hdr.psn) &&
 	    roce_prng_hit(&nic->prng, DAMAGED_PPM)) {
-		damage(nic, frame);
+		damage(nic, block, frame->payload_bytes);
 		host->f->totals.messages_damaged +=
-			memcmp(kept, frame->block->bytes, frame->payload_bytes) != 0;
+			memcmp(kept, block->bytes, frame->payload_bytes) != 0;
 	}
 	memcpy(nic->before, kept, frame->payload_bytes);
 }

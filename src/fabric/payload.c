@@ -307,12 +307,11 @@ void roce_fabric_payload_load(struct roce_fabric_host *host, struct roce_fabric_
 			      const struct roce_payload *from)
 {
 	uint64_t address = from->sge ? from->sge->addr : (uint64_t)(uintptr_t)from->data;
-	const struct roce_fabric_slot *slot;
+	struct roce_fabric_block *block = roce_fabric_frame_add_block(&host->f->frames, frame);
+	const struct roce_fabric_slot *slot = roce_fabric_memory_load(
+		&host->memory, address + from->offset, block->bytes, from->length);
 
-	roce_fabric_frame_add_block(&host->f->frames, frame);
-	slot = roce_fabric_memory_load(&host->memory, address + from->offset, frame->block->bytes,
-				       from->length);
-	frame->message = slot ? slot->content.message : 0;
+	block->message = slot ? slot->content.message : 0;
 }
 
 /* ---- how much of it ---- */

@@ -210,6 +210,7 @@ struct roce_fabric {
 	uint32_t fault_port;
 	uint32_t fault_prio;
 
+	uint32_t damaged_bit; /* of the damaged frame that is being dropped */
 	uint32_t wrong_count; /* that are kept */
 	struct roce_fabric_wrong wrongs[ROCE_FABRIC_WRONGS_MAX];
 };
