@@ -220,7 +220,7 @@ static uint64_t line_bytes(const struct roce_fabric_port *port, uint64_t ps)
 uint64_t roce_fabric_headroom_bytes(const struct roce_fabric_port *port)
 {
 	const struct roce_fabric_port *peer = port->peer;
-	uint32_t gap = port->gap_bytes;
+	uint32_t gap = port->gap_bytes + (port->f->has_tags ? ROCE_FABRIC_TAG_BYTES : 0);
 	uint64_t ours = port->profile->cfg.mtu_bytes + ROCE_FABRIC_IP_EXTRA_BYTES + gap;
 	uint64_t theirs = peer->profile->cfg.mtu_bytes + ROCE_FABRIC_IP_EXTRA_BYTES + gap;
 	uint64_t wait_ps = 2 * port->delay_ps + peer->profile->cfg.pfc.response_ps;

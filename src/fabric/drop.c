@@ -4,7 +4,7 @@
  * told to the observer and freed. A reason is a counter of the port, of the priority, or both, and
  * has a mark, so that some test makes it happen.
  */
-#include "fabric/state.h"
+#include "fabric/host.h"
 
 #include "base/marks.h"
 
@@ -94,6 +94,9 @@ struct roce_fabric_frame_view roce_fabric_view_frame(const struct roce_fabric *f
 		.payload = roce_fabric_frame_payload(&f->frames, frame),
 		.damaged_bit = frame->flags & ROCE_FABRIC_FRAME_DAMAGED ? f->damaged_bit
 									: ROCE_FABRIC_UNDAMAGED,
+		.is_tagged = frame->flags & ROCE_FABRIC_FRAME_TAGGED,
+		.pcp = frame->pcp,
+		.vlan_id = f->nodes[f->host_nodes[frame->src]].host->cfg.vlan_id,
 	};
 }
 

@@ -84,7 +84,7 @@ void roce_fabric_frame_pool_fini(struct roce_fabric_frame_pool *pool)
 }
 
 uint32_t roce_fabric_frame_bytes(const struct roce_fabric_framing *framing, roce_opcode_t opcode,
-				 uint32_t payload_bytes, bool is_v6)
+				 uint32_t payload_bytes, uint8_t flags)
 {
 	uint32_t bytes;
 
@@ -92,7 +92,9 @@ uint32_t roce_fabric_frame_bytes(const struct roce_fabric_framing *framing, roce
 		return payload_bytes + framing->data_extra_bytes;
 	if (!payload_bytes && framing->ack_bytes)
 		return framing->ack_bytes;
-	bytes = AROUND_V4_BYTES + (is_v6 ? V6_EXTRA_BYTES : 0) +
+	bytes = AROUND_V4_BYTES + (flags & ROCE_FABRIC_FRAME_V6 ? V6_EXTRA_BYTES : 0) +
 		(uint32_t)roce_packet_len(opcode, payload_bytes);
-	return bytes > ROCE_FABRIC_FRAME_BYTES_MIN ? bytes : ROCE_FABRIC_FRAME_BYTES_MIN;
+	if (bytes < ROCE_FABRIC_FRAME_BYTES_MIN)
+		bytes = ROCE_FABRIC_FRAME_BYTES_MIN;
+	return bytes + roce_fabric_tag_bytes(flags);
 }

@@ -17,9 +17,11 @@
 #define ROCE_FABRIC_FRAME_BACK	    0x04u /* from the flow's destination to its source */
 #define ROCE_FABRIC_FRAME_REAL	    0x08u /* has a block with its payload */
 #define ROCE_FABRIC_FRAME_DAMAGED   0x10u /* struct roce_fabric says where */
+#define ROCE_FABRIC_FRAME_TAGGED    0x20u /* 802.1Q */
 
 #define ROCE_FABRIC_IP_EXTRA_BYTES  18u /* of a frame that are not IP: Ethernet header and FCS */
-#define ROCE_FABRIC_FRAME_BYTES_MIN 64u
+#define ROCE_FABRIC_TAG_BYTES	    4u
+#define ROCE_FABRIC_FRAME_BYTES_MIN 64u /* without a tag */
 
 #define ROCE_FABRIC_ECN_MASK	    3u
 #define ROCE_FABRIC_ECN_CE	    3u
@@ -49,9 +51,14 @@ struct roce_fabric_frame {
 _Static_assert(offsetof(struct roce_fabric_frame, hdr) == 64, "the hot part is one cache line");
 _Static_assert(sizeof(struct roce_fabric_frame) == 128, "and the headers are another");
 
-/* What a packet takes on the wire, without preamble and gap. */
+/* What a packet takes on the wire, without preamble and gap; V6 and TAGGED of `flags` count. */
 uint32_t roce_fabric_frame_bytes(const struct roce_fabric_framing *framing, roce_opcode_t opcode,
-				 uint32_t payload_bytes, bool is_v6);
+				 uint32_t payload_bytes, uint8_t flags);
+
+static inline uint32_t roce_fabric_tag_bytes(uint8_t flags)
+{
+	return flags & ROCE_FABRIC_FRAME_TAGGED ? ROCE_FABRIC_TAG_BYTES : 0;
+}
 
 /* The payload of a frame, where there is more than its length. Frames have its number, since they
  * have no room for more. */

@@ -240,7 +240,7 @@ static void classify(const struct roce_fabric_host *host, struct roce_fabric_fra
 		frame->prio = (uint8_t)cfg->ack_prio;
 		frame->traffic_class = (uint8_t)(cfg->ack_dscp << 2);
 	}
-	frame->pcp = cfg->is_untagged ? ROCE_FABRIC_UNTAGGED : frame->prio;
+	frame->pcp = cfg->is_tagged ? frame->prio : ROCE_FABRIC_UNTAGGED;
 }
 
 static void queue(struct roce_fabric_port *port, struct roce_fabric_frame *frame)
@@ -277,18 +277,17 @@ static void make_frame(struct roce_fabric_host *host, const struct roce_tx_pkt *
 	struct roce_fabric_flow_qp *fq = vqp->events.owner;
 	bool is_forward = vqp == &fq->src;
 	const struct roce_fabric_host *to = roce_fabric_flow_host(fq->flow, !is_forward);
-	bool is_v6 = !roce_gid_is_v4(&host->gid);
+	uint8_t flags = roce_fabric_host_flags(host->port->node);
 
 	frame->payload_bytes = pkt->payload.length;
 	frame->bytes = roce_fabric_frame_bytes(&f->cfg.framing, pkt->hdr.opcode,
-					       pkt->payload.length, is_v6);
+					       pkt->payload.length, flags);
 	frame->src = host->port->node->host_number;
 	frame->dst = to->port->node->host_number;
 	frame->hash = fq->hash[!is_forward];
 	frame->via = fq->flow->via;
 	frame->udp_sport = fq->udp_sport;
-	frame->flags = (uint8_t)((is_v6 ? ROCE_FABRIC_FRAME_V6 : 0) |
-				 (is_forward ? 0 : ROCE_FABRIC_FRAME_BACK));
+	frame->flags = (uint8_t)(flags | (is_forward ? 0 : ROCE_FABRIC_FRAME_BACK));
 	frame->ttl = pkt->path->hop_limit;
 	frame->at_ps = 0;
 	classify(host, frame, pkt);
@@ -424,7 +423,8 @@ void roce_fabric_host_receive(struct roce_fabric_port *in, struct roce_fabric_fr
 	frame->prio = roce_fabric_classify(&in->profile->cfg.qos, frame->traffic_class, frame->pcp);
 	in->ingress[frame->prio].rx_packets++;
 	in->ingress[frame->prio].rx_bytes += frame->bytes;
-	if (frame->bytes > in->profile->cfg.mtu_bytes + ROCE_FABRIC_IP_EXTRA_BYTES) {
+	if (frame->bytes > in->profile->cfg.mtu_bytes + ROCE_FABRIC_IP_EXTRA_BYTES +
+				   roce_fabric_tag_bytes(frame->flags)) {
 		roce_fabric_drop(in, frame, ROCE_FABRIC_DROP_MTU);
 		return;
 	}
@@ -448,6 +448,14 @@ uint64_t roce_fabric_host_tx_delay_ps(const struct roce_fabric_node *node)
 uint64_t roce_fabric_host_rx_delay_ps(const struct roce_fabric_node *node)
 {
 	return node->host->cfg.rx_delay_ps;
+}
+
+uint8_t roce_fabric_host_flags(const struct roce_fabric_node *node)
+{
+	const struct roce_fabric_host *host = node->host;
+
+	return (uint8_t)((roce_gid_is_v4(&host->gid) ? 0 : ROCE_FABRIC_FRAME_V6) |
+			 (host->cfg.is_tagged ? ROCE_FABRIC_FRAME_TAGGED : 0));
 }
 
 uint8_t roce_fabric_host_mtu_code(const struct roce_fabric_node *node)
@@ -482,6 +490,7 @@ int roce_fabric_host_create(struct roce_fabric *f, struct roce_fabric_node *node
 	}
 	roce_event_init(&host->deadline, on_deadline);
 	node->host = host;
+	f->has_tags |= cfg->is_tagged;
 	return 0;
 }
 
@@ -493,7 +502,9 @@ static void count_bytes(const struct roce_fabric_host *host, struct roce_transpo
 	if (framing->data_extra_bytes)
 		tuning->header_bytes = framing->data_extra_bytes;
 	else
-		tuning->link_bytes = ROCE_FABRIC_IP_EXTRA_BYTES + framing->preamble_gap_bytes;
+		tuning->link_bytes =
+			ROCE_FABRIC_IP_EXTRA_BYTES + framing->preamble_gap_bytes +
+			roce_fabric_tag_bytes(roce_fabric_host_flags(host->port->node));
 }
 
 static void choose_control(struct roce_fabric_host *host, struct roce_transport_config *tuning)

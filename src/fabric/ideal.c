@@ -82,7 +82,7 @@ static uint64_t slowest_line_ps(const struct way *way, uint32_t bytes)
 struct train {
 	const struct roce_fabric *f;
 	const roce_opcode_t *opcodes; /* by position: only, first, middle, last */
-	bool is_v6;
+	uint8_t flags;		      /* of its frames */
 	uint32_t mtu;
 	uint32_t message_bytes;
 	uint32_t final_bytes; /* of the last message */
@@ -111,14 +111,14 @@ static const roce_opcode_t opcodes[ROCE_FABRIC_OPERATION_COUNT][POSITIONS] = {
 static const roce_opcode_t datagram[POSITIONS] = {{ROCE_UD_SEND_ONLY}};
 
 static struct train make_train(const struct roce_fabric *f, const struct roce_fabric_flow *flow,
-			       bool is_v6)
+			       uint8_t flags)
 {
 	const struct roce_fabric_flow_config *cfg = &flow->cfg;
 	uint64_t before = (flow->message_count - 1) * (uint64_t)flow->message_bytes;
 	struct train t = {
 		.f = f,
 		.opcodes = cfg->transport == ROCE_FABRIC_UD ? datagram : opcodes[cfg->operation],
-		.is_v6 = is_v6,
+		.flags = flags,
 		.mtu = cfg->path_mtu,
 		.message_bytes = flow->message_bytes,
 		.final_bytes = (uint32_t)(cfg->bytes - before),
@@ -139,7 +139,7 @@ static uint32_t bytes_of(const struct train *t, uint64_t frame)
 	uint32_t position = left > t->mtu ? (offset ? MIDDLE : FIRST) : (offset ? LAST : ONLY);
 
 	return roce_fabric_frame_bytes(&t->f->cfg.framing, t->opcodes[position],
-				       left > t->mtu ? t->mtu : left, t->is_v6);
+				       left > t->mtu ? t->mtu : left, t->flags);
 }
 
 /* Frames in [first, last) leave each port later by what they take on the slowest link. Whole
@@ -184,8 +184,9 @@ uint64_t roce_fabric_flow_ideal_ps(const struct roce_fabric *f, uint32_t flow_in
 	const struct roce_fabric_flow *flow = f->flows[flow_index];
 	const struct roce_fabric_flow_config *cfg = &flow->cfg;
 	bool is_read = cfg->operation == ROCE_FABRIC_READ;
-	bool is_v6 = !roce_gid_is_v4(roce_fabric_host_gid(f, cfg->src));
-	struct train train = make_train(f, flow, is_v6);
+	uint8_t to = roce_fabric_host_flags(&f->nodes[cfg->src]);
+	uint8_t fro = roce_fabric_host_flags(&f->nodes[cfg->dst]);
+	struct train train = make_train(f, flow, is_read ? fro : to);
 	struct way there, back;
 	uint64_t at_ps = 0;
 
@@ -196,7 +197,7 @@ uint64_t roce_fabric_flow_ideal_ps(const struct roce_fabric *f, uint32_t flow_in
 		return 0;
 	if (is_read) {
 		uint32_t request = roce_fabric_frame_bytes(
-			&f->cfg.framing, roce_opcode_make(ROCE_RC_READ_REQUEST), 0, is_v6);
+			&f->cfg.framing, roce_opcode_make(ROCE_RC_READ_REQUEST), 0, to);
 
 		at_ps = follow(&there, request, 0);
 		return follow_train(&back, &train, at_ps);
@@ -205,7 +206,7 @@ uint64_t roce_fabric_flow_ideal_ps(const struct roce_fabric *f, uint32_t flow_in
 	if (cfg->transport == ROCE_FABRIC_RC)
 		at_ps = follow(&back,
 			       roce_fabric_frame_bytes(&f->cfg.framing,
-						       roce_opcode_make(ROCE_RC_ACK), 0, is_v6),
+						       roce_opcode_make(ROCE_RC_ACK), 0, fro),
 			       at_ps);
 	return at_ps;
 }

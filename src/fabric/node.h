@@ -106,7 +106,8 @@ struct roce_fabric_host_config {
 	uint32_t segment_bytes; /* packets of RC and UC carry so many, if less than the path MTU */
 	/* After a loss the whole message is sent again, as early adapters did it; on all hosts. */
 	bool is_go_back_0;
-	bool is_untagged;	 /* frames have no VLAN tag, so no PCP */
+	bool is_tagged;		 /* frames have an 802.1Q tag with their priority; else no PCP */
+	uint16_t vlan_id;	 /* of the tag; 0: for the priority alone */
 	bool is_pausing_forever; /* broken: sends pauses for all its PFC priorities */
 	bool is_ud_faulty;	 /* broken: damages UD messages of real payload, see nic.c */
 };

@@ -48,6 +48,9 @@ struct roce_fabric_frame_view {
 	uint8_t ttl;
 	uint8_t prio;
 	uint32_t damaged_bit; /* that the link flipped, counted from the destination MAC on */
+	bool is_tagged;	      /* 802.1Q: */
+	uint8_t pcp;	      /* 0 to 7 */
+	uint16_t vlan_id;     /* 0: for the priority alone */
 };
 
 #define ROCE_FABRIC_UNDAMAGED UINT32_MAX

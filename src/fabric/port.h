@@ -45,6 +45,7 @@ struct roce_fabric_qos {
 	uint8_t trust; /* enum roce_fabric_trust */
 	uint8_t default_prio;
 	uint8_t dscp_to_prio[ROCE_FABRIC_DSCPS];
+	uint8_t pcp_to_prio[ROCE_FABRIC_PRIOS];
 	uint8_t prio_to_tc[ROCE_FABRIC_PRIOS];
 	uint8_t tc_scheduler[ROCE_FABRIC_PRIOS]; /* enum roce_fabric_scheduler */
 	uint8_t tc_weight[ROCE_FABRIC_PRIOS];	 /* DWRR: percent, or any ratio; 1 to 255 */

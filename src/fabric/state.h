@@ -204,6 +204,7 @@ struct roce_fabric {
 	struct roce_fabric_watch *watches;
 	struct roce_fabric_deadlock *deadlock; /* or NULL */
 	uint32_t polling_count;		       /* events that go on for ever */
+	bool has_tags;			       /* some host's frames are tagged */
 
 	uint32_t fault;
 	uint32_t fault_node;
@@ -248,7 +249,7 @@ static inline uint8_t roce_fabric_classify(const struct roce_fabric_qos *qos, ui
 {
 	if (qos->trust == ROCE_FABRIC_TRUST_DSCP)
 		return qos->dscp_to_prio[traffic_class >> 2];
-	return pcp < ROCE_FABRIC_PRIOS ? pcp : qos->default_prio;
+	return pcp < ROCE_FABRIC_PRIOS ? qos->pcp_to_prio[pcp] : qos->default_prio;
 }
 
 /* ---- line.c: sending and flying ---- */
@@ -349,6 +350,8 @@ uint8_t roce_fabric_host_waiting(const struct roce_fabric_port *port);
 bool roce_fabric_host_pull(struct roce_fabric_port *port, uint8_t tc);
 uint64_t roce_fabric_host_tx_delay_ps(const struct roce_fabric_node *node);
 uint64_t roce_fabric_host_rx_delay_ps(const struct roce_fabric_node *node);
+/* V6 and TAGGED of the frames that it sends. */
+uint8_t roce_fabric_host_flags(const struct roce_fabric_node *node);
 uint8_t roce_fabric_host_mtu_code(const struct roce_fabric_node *node);
 /* The timer of the transport has changed. */
 void roce_fabric_host_follow(struct roce_fabric_port *port);

@@ -176,7 +176,8 @@ static bool pass_checks(struct roce_fabric_port *in, struct roce_fabric_frame *f
 {
 	struct roce_fabric_switch *sw = in->node->sw;
 
-	if (frame->bytes > in->profile->cfg.mtu_bytes + ROCE_FABRIC_IP_EXTRA_BYTES) {
+	if (frame->bytes > in->profile->cfg.mtu_bytes + ROCE_FABRIC_IP_EXTRA_BYTES +
+				   roce_fabric_tag_bytes(frame->flags)) {
 		*out_why = ROCE_FABRIC_DROP_MTU;
 		return false;
 	}

@@ -103,6 +103,9 @@ void roce_capture_frame(struct roce_record *r, uint64_t ps, uint32_t node, uint3
 		.traffic_class = frame->traffic_class,
 		.hop_limit = frame->ttl,
 		.dont_fragment = true,
+		.has_vlan = frame->is_tagged,
+		.vlan_pcp = frame->is_tagged ? frame->pcp : 0,
+		.vlan_id = frame->vlan_id,
 		.udp_sport = frame->udp_sport,
 		.udp_dport = ROCE_UDP_PORT,
 	};

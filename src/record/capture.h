@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Frames of chosen ports as a pcapng file, as a mirror port would see them: Ethernet, IP, UDP,
- * RoCEv2 with a right ICRC, and PFC frames. Payload that exists only as a length is zeros.
+ * Frames of chosen ports as a pcapng file, as a mirror port would see them: Ethernet, 802.1Q, IP,
+ * UDP, RoCEv2 with a right ICRC, and PFC frames. Payload that exists only as a length is zeros.
  */
 #ifndef ROCE_RECORD_CAPTURE_H
 #define ROCE_RECORD_CAPTURE_H

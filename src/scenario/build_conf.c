@@ -32,6 +32,8 @@ static uint32_t alpha_of(int32_t th)
 struct qos_keys {
 	uint32_t trust;
 	const struct roce_words *dscp_prio;
+	const struct roce_eight *pcp_prio;
+	uint64_t default_prio;
 	const struct roce_eight *pfc;
 	const struct roce_eight *prio_tc;
 	const struct roce_eight *tsa;
@@ -47,6 +49,7 @@ static void set_qos(const struct qos_keys *k, struct roce_fabric_port_config *ou
 	struct roce_fabric_qos *qos = &out->qos;
 
 	qos->trust = k->trust == ROCE_TRUST_PCP ? ROCE_FABRIC_TRUST_PCP : ROCE_FABRIC_TRUST_DSCP;
+	qos->default_prio = (uint8_t)k->default_prio;
 	for (uint32_t dscp = 0; dscp < ROCE_FABRIC_DSCPS; dscp++)
 		qos->dscp_to_prio[dscp] = (uint8_t)(dscp / 8);
 	for (uint32_t i = 0; i < k->dscp_prio->count; i++) {
@@ -64,6 +67,7 @@ static void set_qos(const struct qos_keys *k, struct roce_fabric_port_config *ou
 	};
 	for (uint32_t i = 0; i < ROCE_FABRIC_PRIOS; i++) {
 		out->pfc.prios |= (uint8_t)(k->pfc->at[i] << i);
+		qos->pcp_to_prio[i] = k->pcp_prio->at[i];
 		qos->prio_to_tc[i] = k->prio_tc->at[i];
 		qos->tc_scheduler[i] = k->tsa->at[i] ? ROCE_FABRIC_STRICT : ROCE_FABRIC_DWRR;
 		/* A class without a share lives on what is left over. */
@@ -75,9 +79,9 @@ void roce_build_switch_port(const struct roce_switch_conf *c, struct roce_fabric
 {
 	memset(out, 0, sizeof(*out));
 	out->mtu_bytes = (uint32_t)c->mtu;
-	set_qos(&(struct qos_keys){c->trust, &c->dscp_prio, &c->pfc, &c->prio_tc, &c->tsa, &c->tcbw,
-				   c->pause_quanta, c->pause_endless, c->pause_refresh,
-				   c->pause_response},
+	set_qos(&(struct qos_keys){c->trust, &c->dscp_prio, &c->pcp_prio, c->default_prio, &c->pfc,
+				   &c->prio_tc, &c->tsa, &c->tcbw, c->pause_quanta,
+				   c->pause_endless, c->pause_refresh, c->pause_response},
 		out);
 	for (uint32_t i = 0; i < ROCE_FABRIC_PRIOS; i++) {
 		struct roce_fabric_buffer *buffer = &out->buffer[i];
@@ -126,9 +130,9 @@ void roce_build_host_port(const struct roce_host_conf *c, struct roce_fabric_por
 	roce_fabric_port_defaults(&defaults);
 	memset(out, 0, sizeof(*out));
 	out->mtu_bytes = (uint32_t)c->mtu;
-	set_qos(&(struct qos_keys){c->trust, &c->dscp_prio, &c->pfc, &c->prio_tc, &c->tsa, &c->tcbw,
-				   c->pause_quanta, c->pause_endless, c->pause_refresh,
-				   c->pause_response},
+	set_qos(&(struct qos_keys){c->trust, &c->dscp_prio, &c->pcp_prio, c->default_prio, &c->pfc,
+				   &c->prio_tc, &c->tsa, &c->tcbw, c->pause_quanta,
+				   c->pause_endless, c->pause_refresh, c->pause_response},
 		out);
 	for (uint32_t i = 0; i < ROCE_FABRIC_PRIOS; i++)
 		out->buffer[i] = defaults.buffer[c->pfc.at[i] ? 3 : 0];
@@ -223,6 +227,8 @@ void roce_build_host(const struct roce_plan *plan, uint32_t node,
 	out->is_go_back_0 = c->recovery;
 	out->cnp_delay_ps = c->cnp_delay;
 	out->is_pausing_forever = c->pause_storm;
+	out->is_tagged = c->vlan || c->trust == ROCE_TRUST_PCP;
+	out->vlan_id = (uint16_t)c->vlan;
 }
 
 void roce_build_link(const struct roce_link_conf *c, struct roce_fabric_link_config *out)

@@ -153,14 +153,21 @@ static void build__keys_reach_the_hosts(void **state)
 	struct roce_fabric_host_config host;
 
 	(void)state;
-	assert_true(make("host: {recovery: go-back-0, cnp_delay: 55us}\n"
-			 "hosts: [{match: h1, recovery: go-back-n}]\n"
+	assert_true(make("host: {recovery: go-back-0, cnp_delay: 55us, vlan: 7}\n"
+			 "hosts: [{match: h1, recovery: go-back-n, vlan: 0}, {match: h2, vlan: 0, "
+			 "qos: {trust: pcp, pcp_prio: [1,0,2,3,4,5,6,7], default_prio: 5}}]\n"
 			 "workload: [{from: h0, to: h1}]\n"));
 	roce_build_host(&plan, 0, &host);
 	assert_true(host.is_go_back_0);
 	assert_int_equal(host.cnp_delay_ps, 55 * ROCE_PS_PER_US);
+	assert_true(host.is_tagged && host.vlan_id == 7);
 	roce_build_host(&plan, 1, &host);
 	assert_false(host.is_go_back_0);
+	assert_false(host.is_tagged);
+	roce_build_host(&plan, 2, &host);
+	assert_true(host.is_tagged && host.vlan_id == 0);
+	assert_int_equal(host.port.qos.pcp_to_prio[0], 1);
+	assert_int_equal(host.port.qos.default_prio, 5);
 	drop();
 }
 

@@ -28,6 +28,9 @@ enum roce_host_cc { ROCE_HOST_CC_NONE, ROCE_HOST_CC_DCQCN };
 	  "packets carry so many bytes, if less than the path MTU; 0: the path MTU", NULL)         \
 	X(mtu, "mtu", BYTES, "9000", "256", "9978", NULL, 0,                                       \
 	  "longest IP packet of its port", "jumbo frames, as RoCE networks have them")             \
+	X(vlan, "vlan", COUNT, "0", "0", "4094", NULL, 0,                                          \
+	  "its frames have an 802.1Q tag of this VLAN, with their priority as PCP; 0: no tag, or, "  \
+	  "with qos.trust: pcp, one for the priority alone", NULL)                                 \
 	X(tx_delay, "tx_delay", TIME, "400ns", NULL, "1ms", NULL, 0,                               \
 	  "from the adapter's decision to the first bit", "half of a RoCE NIC's 64-byte latency")  \
 	X(rx_delay, "rx_delay", TIME, "400ns", NULL, "1ms", NULL, 0,                               \

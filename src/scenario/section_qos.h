@@ -14,6 +14,10 @@ enum roce_trust { ROCE_TRUST_DSCP, ROCE_TRUST_PCP };
 	  "where a frame's priority is read", "NVIDIA's and SONiC's recommendation for RoCE")      \
 	X(dscp_prio, "qos.dscp_prio", LIST, "", NULL, NULL, NULL, 0,                               \
 	  "DSCP:PRIO pairs that differ from PRIO = DSCP / 8", "mlnx_qos: dscp2prio")               \
+	X(pcp_prio, "qos.pcp_prio", PRIO_TC, "0,1,2,3,4,5,6,7", NULL, NULL, NULL, 0,               \
+	  "priority of each PCP, with trust pcp", "IEEE 802.1Q")                                   \
+	X(default_prio, "qos.default_prio", COUNT, "0", "0", "7", NULL, 0,                         \
+	  "priority of frames without a tag, with trust pcp", "IEEE 802.1Q: default port priority") \
 	X(pfc, "qos.pfc", PFC, "0,0,0,1,0,0,0,0", NULL, NULL, NULL, 0,                             \
 	  "1 for each lossless priority, 0 to 7", "NVIDIA RoCE configuration: priority 3 only")    \
 	X(prio_tc, "qos.prio_tc", PRIO_TC, "0,0,0,3,0,0,6,0", NULL, NULL, NULL, 0,                 \

@@ -99,6 +99,30 @@ static void cut_through_switches_wait_for_no_tail(void **state)
 	check(&net, 100 * GBPS, &flow);
 }
 
+/* The tag is four bytes of every frame, and of what the headers leave. */
+static void tagged_frames_are_longer(void **state)
+{
+	struct roce_fabric_flow_config flow = net_flow(0, 1, 500000);
+	struct roce_fabric_flow_result r[2];
+
+	(void)state;
+	for (uint32_t is_tagged = 0; is_tagged < 2; is_tagged++) {
+		struct net net;
+
+		net_defaults(&net);
+		net.host.is_tagged = is_tagged;
+		check(&net, 100 * GBPS, &flow);
+		net_star(&net, 2);
+		net_add(&net, &flow);
+		net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+		r[is_tagged] = net_result(&net, 0);
+		assert_int_equal(net_port(&net, 2, 0).prio_counters[3][ROCE_FABRIC_RX_BYTES],
+				 500000 + r[0].packets_sent * (62 + 4 * is_tagged) + 16);
+		net_end(&net);
+	}
+	assert_true(r[1].done_ps > r[0].done_ps);
+}
+
 static void paced_flows_have_no_ideal(void **state)
 {
 	struct roce_fabric_flow_config flow = net_flow(0, 1, 1000);
@@ -119,6 +143,7 @@ int main(void)
 		cmocka_unit_test(a_flow_alone_takes_what_was_calculated),
 		cmocka_unit_test(many_messages_follow_each_other),
 		cmocka_unit_test(cut_through_switches_wait_for_no_tail),
+		cmocka_unit_test(tagged_frames_are_longer),
 		cmocka_unit_test(paced_flows_have_no_ideal),
 	};
 

@@ -124,6 +124,27 @@ static void strict__first(void **state)
 	net_end(&net);
 }
 
+/* The switch reads PCP 3 as priority 4, and an MTU that just holds the packet holds the tag too. */
+static void trust_pcp__maps_the_tag(void **state)
+{
+	struct net net;
+
+	(void)state;
+	net_defaults(&net);
+	lossless(&net.sw.port, 4);
+	net.sw.port.qos.trust = ROCE_FABRIC_TRUST_PCP;
+	net.sw.port.qos.pcp_to_prio[3] = 4;
+	net.sw.port.mtu_bytes = 4096 + 60; /* IP, UDP, BTH, RETH, ICRC */
+	net.host.is_tagged = true;
+	net_star(&net, 4);
+	send(&net, 0, 3, 100000, 0);
+	net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+	assert_int_equal(net_port(&net, 4, 0).prio_counters[4][ROCE_FABRIC_RX_PACKETS], 25);
+	assert_int_equal(net_port(&net, 4, 0).prio_counters[3][ROCE_FABRIC_RX_PACKETS], 0);
+	assert_int_equal(net_drops(&net), 0);
+	net_end(&net);
+}
+
 /* A switch that trusts the tag where none is, in the way of the "wrong QoS map": the lossless class
  * goes by the default priority, which is lossy. */
 static void trust_pcp__untagged_is_the_default(void **state)
@@ -135,7 +156,7 @@ static void trust_pcp__untagged_is_the_default(void **state)
 		net_defaults(&net);
 		net.sw.port.qos.trust = ROCE_FABRIC_TRUST_PCP;
 		net.sw.port.qos.default_prio = 1;
-		net.host.is_untagged = is_untagged;
+		net.host.is_tagged = !is_untagged;
 		net_star(&net, 4);
 		send(&net, 0, PRIO_A, 100000, 0);
 		net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
@@ -286,6 +307,7 @@ int main(void)
 		cmocka_unit_test(ets__shares_are_those_configured),
 		cmocka_unit_test(ets__unused_share_is_given_away),
 		cmocka_unit_test(strict__first),
+		cmocka_unit_test(trust_pcp__maps_the_tag),
 		cmocka_unit_test(trust_pcp__untagged_is_the_default),
 		cmocka_unit_test(tie__who_comes_at_once_shares_the_drops),
 		cmocka_unit_test(ecn__case_075_marks_under_load_only),

@@ -20,6 +20,7 @@
 #define HOSTS  5u
 #define SWITCH HOSTS
 #define SINK   (HOSTS - 1)
+#define VLAN   100u
 
 static const char *const names[] = {"h0", "h1", "h2", "h3", "sink", "leaf"};
 
@@ -39,7 +40,7 @@ struct recorded {
 static const struct roce_record_port captured[] = {{SWITCH, 0}, {SWITCH, SINK}};
 
 /* All hosts write 200 kB to the sink, at once. */
-static void run_incast(struct recorded *run, bool is_lossless)
+static void run_incast_of(struct recorded *run, bool is_lossless, bool is_tagged)
 {
 	struct roce_record_config cfg = {
 		.capture_ports = captured, .capture_port_count = 2, .has_series = true};
@@ -56,6 +57,8 @@ static void run_incast(struct recorded *run, bool is_lossless)
 	run->net.fabric.observer = roce_record_observer(run->record);
 	run->net.fabric.observer_ctx = run->record;
 	run->net.sw.port.ecn[3].kmin_bytes = 30000;
+	run->net.host.is_tagged = is_tagged;
+	run->net.host.vlan_id = is_tagged ? VLAN : 0;
 	if (is_lossless) {
 		run->net.sw.port.buffer[3].xoff_bytes = 50000;
 	} else {
@@ -81,6 +84,11 @@ static void run_incast(struct recorded *run, bool is_lossless)
 	roce_record_end(run->record, ROCE_FABRIC_END_DONE);
 	assert_int_equal(fclose(run->log.out), 0);
 	assert_int_equal(fflush(run->capture), 0);
+}
+
+static void run_incast(struct recorded *run, bool is_lossless)
+{
+	run_incast_of(run, is_lossless, false);
 }
 
 static void end_incast(struct recorded *run)
@@ -141,10 +149,12 @@ static void the_log_tells_of_drops_and_counts_the_rest(void **state)
 struct seen {
 	uint64_t frames[2][2]; /* interface, in and out: RoCEv2 */
 	uint64_t pauses[2][2];
-	uint64_t bytes; /* payload of WRITE that left to the sink */
+	uint64_t bytes;			    /* payload of WRITE that left to the sink */
+	uint64_t tagged[ROCE_FABRIC_PRIOS]; /* by PCP */
 };
 
-static void check_roce_frame(const u_char *data, uint32_t length, uint32_t *out_payload)
+static void check_roce_frame(const u_char *data, uint32_t length, uint32_t *out_payload,
+			     struct seen *seen)
 {
 	struct roce_encap encap;
 	struct roce_icrc_flow flow;
@@ -154,6 +164,10 @@ static void check_roce_frame(const u_char *data, uint32_t length, uint32_t *out_
 
 	assert_int_equal(roce_encap_decode(data, length, &encap, &bth, &bth_length), ROCE_ENCAP_OK);
 	assert_int_equal(encap.udp_dport, ROCE_UDP_PORT);
+	if (encap.has_vlan) {
+		assert_int_equal(encap.vlan_id, VLAN);
+		seen->tagged[encap.vlan_pcp]++;
+	}
 	assert_int_equal(roce_headers_decode(bth, bth_length, &headers, &payload, out_payload),
 			 ROCE_DECODE_OK);
 	roce_icrc_flow_init(&flow, &encap.src, &encap.dst, encap.udp_sport, encap.udp_dport);
@@ -188,7 +202,7 @@ static void read_capture(FILE *file, struct seen *seen)
 			seen->pauses[is_out && data[7] == SINK][is_out]++;
 			continue;
 		}
-		check_roce_frame(data, head->caplen, &payload);
+		check_roce_frame(data, head->caplen, &payload, seen);
 		seen->frames[port == SINK][is_out]++;
 		if (port == SINK && is_out)
 			seen->bytes += payload;
@@ -215,6 +229,7 @@ static void a_capture_has_what_the_ports_counted(void **state)
 	run_incast(&run, true);
 	read_capture(run.capture, &seen);
 	run.capture = NULL; /* closed with the reader */
+	assert_int_equal(seen.tagged[3], 0);
 	assert_int_equal(seen.frames[0][0], packets_of(&run.net, 0, ROCE_FABRIC_RX_PACKETS));
 	assert_int_equal(seen.frames[0][1], packets_of(&run.net, 0, ROCE_FABRIC_TX_PACKETS));
 	assert_int_equal(seen.frames[1][0], packets_of(&run.net, SINK, ROCE_FABRIC_RX_PACKETS));
@@ -222,6 +237,23 @@ static void a_capture_has_what_the_ports_counted(void **state)
 	assert_int_equal(seen.pauses[0][1], packets_of(&run.net, 0, ROCE_FABRIC_TX_PAUSE));
 	assert_true(seen.pauses[0][1] > 0);
 	assert_int_equal(seen.bytes, SINK * 200000);
+	end_incast(&run);
+}
+
+/* Data and ACKs have the tag, with their priority; PFC frames have none. */
+static void a_capture_shows_vlan_and_pcp(void **state)
+{
+	struct recorded run;
+	struct seen seen;
+
+	(void)state;
+	run_incast_of(&run, true, true);
+	read_capture(run.capture, &seen);
+	run.capture = NULL; /* closed with the reader */
+	assert_true(seen.tagged[3] > 0);
+	assert_int_equal(seen.tagged[3], seen.frames[0][0] + seen.frames[0][1] + seen.frames[1][0] +
+						 seen.frames[1][1]);
+	assert_true(seen.pauses[0][1] > 0);
 	end_incast(&run);
 }
 
@@ -414,6 +446,7 @@ int main(void)
 		cmocka_unit_test(the_log_tells_of_flows_pauses_and_marks),
 		cmocka_unit_test(the_log_tells_of_drops_and_counts_the_rest),
 		cmocka_unit_test(a_capture_has_what_the_ports_counted),
+		cmocka_unit_test(a_capture_shows_vlan_and_pcp),
 		cmocka_unit_test(a_capture_shows_xoff_without_xon),
 		cmocka_unit_test(the_page_has_every_section),
 		cmocka_unit_test(samples_add_up),
