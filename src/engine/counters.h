@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define ROCE_SHARED_COUNTERS_MAGIC   0x756e6365u
-#define ROCE_SHARED_COUNTERS_VERSION 3u
+#define ROCE_SHARED_COUNTERS_VERSION 4u
 
 /* X(field, what it counts) */
 #define ROCE_ENGINE_STATS(X)                                                            \

@@ -74,7 +74,8 @@ struct roce_pktio_rx {
 	X(impair_reordered, "packets sent out of order on purpose")    \
 	X(impair_corrupted, "packets damaged on purpose")              \
 	X(impair_delayed, "packets delayed on purpose")                \
-	X(impair_marked, "packets marked as by congestion")
+	X(impair_marked, "packets marked as by congestion")            \
+	X(impair_ud_damaged, "UD messages damaged behind a right ICRC on purpose")
 
 struct roce_pktio_stats {
 #define X(field, text) uint64_t field;

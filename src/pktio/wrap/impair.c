@@ -11,6 +11,7 @@
 #include "pktio/wrap/impair.h"
 
 #include "base/clock.h"
+#include "pktio/wrap/faulty_nic.h"
 #include "wire/headers.h"
 #include "wire/packet.h"
 
@@ -448,6 +449,16 @@ static const struct roce_pktio_ops impair_ops = {
 	.close = impair_close,
 };
 
+/* What the network did comes first; the adapter receives the result. */
+static int add_faulty_nic(struct impair_io *io, struct roce_pktio **out)
+{
+	const struct roce_faulty_nic_spec spec = {.seed = io->spec.seed,
+						  .damage_ppm = io->spec.ud_damage_ppm,
+						  .is_always = io->spec.ud_damage_always};
+
+	return roce_faulty_nic_open(&spec, &io->base, out);
+}
+
 int roce_impair_open(const struct roce_impair_spec *spec, struct roce_pktio *inner,
 		     struct roce_pktio **out)
 {
@@ -468,6 +479,12 @@ int roce_impair_open(const struct roce_impair_spec *spec, struct roce_pktio *inn
 		io->base.segments_max = 1;
 	io->inner = inner;
 	io->spec = *spec;
-	*out = &io->base;
+	if (spec->ud_damage_ppm && add_faulty_nic(io, out) != 0) {
+		free(io->memory);
+		free(io);
+		return -ENOMEM;
+	}
+	if (!spec->ud_damage_ppm)
+		*out = &io->base;
 	return 0;
 }

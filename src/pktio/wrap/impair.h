@@ -38,6 +38,8 @@ struct roce_impair_spec {
 	bool is_rx;
 	bool is_tx;
 	bool drops_batches;
+	uint32_t ud_damage_ppm; /* faulty_nic.h; of what is received, whatever the direction */
+	bool ud_damage_always;
 };
 
 /* What becomes of one packet. */
@@ -52,8 +54,14 @@ struct roce_impair_fate {
  * them, in any order; dir is rx (default), tx or both; a share without % is a fraction. "ce" is
  * what a switch does in congestion: it marks what is ECN-capable, and lets pass what is not.
  * "first": no more happens to packets behind so many of a direction. "batches=drop": what we send
- * in batches is lost, single packets pass (with dir=rx; an impaired sender makes no batches). 0, or
- * -EINVAL with one line in `err`.
+ * in batches is lost, single packets pass (with dir=rx; an impaired sender makes no batches).
+ *
+ * "ud_damage=0.1%": so many of the UD messages that are received in flows with reordered packets
+ * have wrong bytes behind a right ICRC (faulty_nic.h); "ud_damage=0.1%:always" in flows without as
+ * well. The word "faulty-ud", without a value, is the adapter that was seen in practice:
+ * ud_damage=0.1%.
+ *
+ * 0, or -EINVAL with one line in `err`.
  */
 int roce_impair_parse(const char *text, struct roce_impair_spec *out, char *err, size_t err_size);
 

@@ -15,6 +15,7 @@
 
 #define PPM		  1000000.0
 #define REORDER_AFTER_MAX 4u
+#define FAULTY_UD_PPM	  1000u
 #define DELAY_DEFAULT_NS  (500 * ROCE_NS_PER_US)
 
 static const char *const action_names[] = {
@@ -95,9 +96,32 @@ static bool parse_whole(const char *value, uint64_t *out)
 	return end != value && *end == '\0' && errno == 0;
 }
 
+static bool parse_ud_damage(const char *value, struct roce_impair_spec *out)
+{
+	const char *end;
+
+	if (!parse_share(value, &out->ud_damage_ppm, &end))
+		return false;
+	out->ud_damage_always = strcmp(end, ":always") == 0;
+	return out->ud_damage_always || *end == '\0';
+}
+
+/* Named sets: a word alone. */
+static bool parse_set(const char *name, struct roce_impair_spec *out)
+{
+	if (strcmp(name, "faulty-ud") != 0)
+		return false;
+	out->ud_damage_ppm = FAULTY_UD_PPM;
+	out->ud_damage_always = false;
+	return true;
+}
+
 static bool parse_item(const char *key, const char *value, struct roce_impair_spec *out)
 {
 	const char *end;
+
+	if (!value)
+		return parse_set(key, out);
 
 	if (strcmp(key, "seed") == 0)
 		return parse_whole(value, &out->seed);
@@ -105,6 +129,8 @@ static bool parse_item(const char *key, const char *value, struct roce_impair_sp
 		return parse_whole(value, &out->first_count) && out->first_count;
 	if (strcmp(key, "dir") == 0)
 		return parse_direction(value, out);
+	if (strcmp(key, "ud_damage") == 0)
+		return parse_ud_damage(value, out);
 	if (strcmp(key, "batches") == 0)
 		return out->drops_batches = strcmp(value, "drop") == 0;
 	for (uint32_t i = ROCE_IMPAIR_DROP; i < ROCE_IMPAIR_COUNT; i++) {
@@ -133,12 +159,13 @@ int roce_impair_parse(const char *text, struct roce_impair_spec *out, char *err,
 
 		if (value)
 			*value++ = '\0';
-		if (!value || !parse_item(item, value, &spec)) {
+		if (!parse_item(item, value, &spec)) {
 			snprintf(err, err_size,
 				 "UROCE_IMPAIR: cannot understand '%s%s%s'; expected "
 				 "seed=1,drop=1%%,dup=1%%,reorder=1%%,corrupt=0.1%%,delay=1%%:"
 				 "500us,ce=1%%,"
-				 "first=1000,dir=rx|tx|both,batches=drop",
+				 "first=1000,dir=rx|tx|both,batches=drop,ud_damage=0.1%%[:always],"
+				 "faulty-ud",
 				 item, value ? "=" : "", value ? value : "");
 			free(copy);
 			return -EINVAL;
