@@ -100,9 +100,10 @@ class Process:
             self.poll()
 
 
-def end_all():
+def end_all(but=None):
     for process in list(Process.alive):
-        process.kill()
+        if process is not but:
+            process.kill()
 
 
 def run(argv, timeout=30, **kwargs):

@@ -25,7 +25,7 @@ import devinfo, pingpong, bandwidth, latency, atomic  # noqa: E402,E401,F401
 import cm_measures, data, many, capture, faults, refusals, fallback, rsockets  # noqa: E402,E401,F401
 import transports, options, conform, rdmacm  # noqa: E402,E401,F401
 import congestion, network, places  # noqa: E402,E401,F401
-import surroundings, ucx, openmpi  # noqa: E402,E401,F401
+import example_programs, surroundings, ucx, openmpi  # noqa: E402,E401,F401
 
 
 def arguments():
