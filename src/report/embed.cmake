@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# cmake -DOUT=x.c -DFILES="name=path,name=path" -P embed.cmake: each file as an array of bytes.
-set(text "/* made from page.css and page.js */\n#include \"report/embedded.h\"\n")
+# cmake -DOUT=x.c -DHEADER=report/embedded.h -DFILES="name=path,name=path" -P embed.cmake: each file
+# as an array of bytes, which HEADER declares.
+set(text "/* made by embed.cmake */\n#include \"${HEADER}\"\n")
 string(REPLACE "," ";" FILES "${FILES}")
 foreach(pair IN LISTS FILES)
 	string(REGEX REPLACE "=.*" "" name "${pair}")

@@ -25,6 +25,7 @@ int roce_cmd_counters(int argc, char **argv);
 int roce_cmd_status(int argc, char **argv);
 int roce_cmd_sim(int argc, char **argv);
 int roce_cmd_stop(int argc, char **argv);
+int roce_cmd_verify(int argc, char **argv);
 
 /* One line `uroce COMMAND: text`, and a pointer to `uroce help COMMAND`; returns ROCE_EXIT_USAGE.
  */

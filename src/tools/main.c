@@ -81,6 +81,28 @@ static const struct command commands[] = {
 	 "  --check          only say what is wrong with the scenario\n"
 	 "  --explain [KEY]  what a key means, what it may be, its default and why; or all keys\n"
 	 "  --schema         a JSON schema of scenarios, for editors\n"},
+	{"verify", "[OPTION...]", "verify an RDMA network: functions, then performance",
+	 roce_cmd_verify,
+	 "Runs a plan between an initiator and a target: on this machine in two network "
+	 "namespaces\n"
+	 "that it makes and removes. Each case passes, fails, is skipped with the reason, or is\n"
+	 "measured where it has no threshold.\n"
+	 "\n"
+	 "  --plan FILE      another plan than the one that is built in\n"
+	 "  --only LIST      only these cases, as latency,function/rc_* (--skip LIST: not these)\n"
+	 "  --list           what would be run, with thresholds\n"
+	 "  --profile NAME   thresholds: soft (against plain sockets, the default), 100g\n"
+	 "  --repeat N       each case so many times        --seed N   of contents and programs\n"
+	 "  --self-test      a short plan over the loopback device, for health checks: no "
+	 "privilege\n"
+	 "  --system         the libraries and devices of this host in place of uroce's, on both\n"
+	 "                   sides; --device NAME, --target-device NAME, --gid-index N choose\n"
+	 "  --mtu N          of the link between the namespaces (1500)\n"
+	 "  --json FILE      the report as JSON; - for standard output\n"
+	 "  --junit FILE     the report as JUnit's XML\n"
+	 "  -q, --quiet      failures and the summary only\n"
+	 "\n"
+	 "Exit status: 0 no case failed, 1 one did, 2 usage or environment, 130 interrupted.\n"},
 	{"version", "", "print the version", cmd_version, "Also as uroce --version.\n"},
 	{"help", "[COMMAND]", "print this, or all about one command", cmd_help,
 	 "Also as uroce --help and uroce COMMAND --help.\n"},

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 	if (options.loopback)
 		return (int)run_loopback(&options);
 	side = options.host ? 1 : 0;
-	verdict = vc_session_run(&options, side, -1, &report);
+	verdict = vc_session_run(&options, side, options.control_fd, &report);
 	print(&report, side ? "client" : "server", side, &options);
 	return (int)verdict;
 }

@@ -13,7 +13,7 @@
 #include "tools/verbs_check/report.h"
 #include "tools/verbs_check/transport.h"
 
-enum { SEEDS = 100 };
+enum { SEEDS = 100, CONTROL_FD_MAX = 1 << 20 };
 
 enum {
 	OPTION_OPS = 256,
@@ -33,6 +33,7 @@ enum {
 	OPTION_LINK,
 	OPTION_SCENARIO,
 	OPTION_SCENARIOS,
+	OPTION_CONTROL_FD,
 };
 
 static const struct argp_option rows[] = {
@@ -40,6 +41,8 @@ static const struct argp_option rows[] = {
 	{"gid-index", 'g', "N", 0, "GID index (default: a RoCEv2 one, IPv4 first)", 0},
 	{"ib-port", 'i', "N", 0, "port of the device (1)", 0},
 	{"port", 'p', "PORT", 0, "TCP port of the control connection (18700)", 0},
+	{"control-fd", OPTION_CONTROL_FD, "N", 0,
+	 "the control connection is this descriptor; with HOST, of any name, it is the client", 0},
 	{"mtu", 'm', "BYTES", 0, "path MTU 256, 512, 1024, 2048 or 4096 (default: drawn)", 1},
 	{"seed", 's', "N", 0, "first seed (1)", 1},
 	{"seeds", 'n', "COUNT", 0, "how many seeds (100; of each scenario 1)", 1},
@@ -211,6 +214,10 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case OPTION_SCENARIO:
 		parse_scenarios(state, arg, &options->scenarios);
 		break;
+	case OPTION_CONTROL_FD:
+		options->control_fd =
+			(int)parse_number(state, "--control-fd", arg, 0, CONTROL_FD_MAX);
+		break;
 	case OPTION_SCENARIOS:
 		vc_scenarios_list();
 		exit(0);
@@ -228,6 +235,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (options->host && options->loopback)
 			argp_error(state, "--loopback takes no host");
+		if (options->control_fd >= 0 && options->loopback)
+			argp_error(state, "--loopback takes no control connection");
 		if (!options->seed_count)
 			options->seed_count =
 				vc_scenario_set_is_empty(&options->scenarios) ? SEEDS : 1;
@@ -240,6 +249,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 
 static const struct vc_options defaults = {
 	.control_port = "18700",
+	.control_fd = -1,
 	.gid_index = -1,
 	.port = 1,
 	.seed = 1,

@@ -20,7 +20,8 @@ struct vc_options {
 	const char *host; /* NULL: server */
 	const char *device;
 	const char *control_port;
-	int gid_index; /* -1: choose */
+	int control_fd; /* -1: it is made by host and port */
+	int gid_index;	/* -1: choose */
 	uint8_t port;
 	uint32_t mtu; /* enum ibv_mtu, 0: drawn per seed */
 	uint64_t seed;

@@ -139,10 +139,12 @@ static void print_failed(const char *what, enum ibv_wc_status status)
 
 void vc_report_scenario(struct vc_report *report, const char *name, const char *reason, bool print)
 {
-	if (reason)
+	if (reason) {
 		report->scenarios_skipped++;
-	else
+		report->skip_reason = reason;
+	} else {
 		report->scenarios_right++;
+	}
 	if (print) {
 		printf("%-24s %s%s", name, reason ? "skipped: " : "right", reason ? reason : "");
 		print_failed("request", report->failed_request);
@@ -214,6 +216,10 @@ static void print_json(const struct vc_report *report, const char *name)
 	if (report->scenarios_right || report->scenarios_skipped)
 		printf(",\"scenarios\":%u,\"scenarios_skipped\":%u", report->scenarios_right,
 		       report->scenarios_skipped);
+	if (report->skip_reason) {
+		printf(",\"skip_reason\":");
+		print_string(report->skip_reason);
+	}
 	if (report->verdict != VC_RIGHT && report->scenario) {
 		printf(",\"scenario\":");
 		print_string(report->scenario);

@@ -30,7 +30,8 @@ struct vc_report {
 	enum ibv_wc_status failed_receive;
 	uint32_t scenarios_right;
 	uint32_t scenarios_skipped;
-	bool remote; /* the other side found it */
+	const char *skip_reason; /* of the last one; NULL: none */
+	bool remote;		 /* the other side found it */
 	uint64_t seed_count;
 	uint64_t request_count;
 	uint64_t byte_count;

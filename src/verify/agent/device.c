@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Choosing a device and its address. */
+#include "verify/agent/device.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_ipv4(const union ibv_gid *gid)
+{
+	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+	return memcmp(gid->raw, prefix, sizeof(prefix)) == 0;
+}
+
+static bool is_link_local(const union ibv_gid *gid)
+{
+	return gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80;
+}
+
+static bool is_zero(const union ibv_gid *gid)
+{
+	return memcmp(gid, &(union ibv_gid){0}, sizeof(*gid)) == 0;
+}
+
+/* How much we like this address; 0: not at all. */
+static int rank(const struct ibv_gid_entry *entry, enum va_family family)
+{
+	if (entry->gid_type != IBV_GID_TYPE_ROCE_V2 || is_zero(&entry->gid))
+		return 0;
+	if (is_ipv4(&entry->gid))
+		return family == VA_IPV6 ? 0 : 3;
+	if (family == VA_IPV4)
+		return 0;
+	return is_link_local(&entry->gid) ? 1 : 2;
+}
+
+static bool choose_gid(struct ibv_context *context, uint8_t port, int length, enum va_family family,
+		       struct ibv_gid_entry *out)
+{
+	int best = 0;
+
+	for (int i = 0; i < length && i < 256; i++) {
+		struct ibv_gid_entry entry;
+		int its;
+
+		if (ibv_query_gid_ex(context, port, (uint32_t)i, &entry, 0))
+			continue;
+		its = rank(&entry, family);
+		if (its > best) {
+			best = its;
+			*out = entry;
+		}
+	}
+	return best > 0;
+}
+
+static uint32_t mtu_in_bytes(enum ibv_mtu mtu)
+{
+	return 128u << (unsigned int)mtu;
+}
+
+static void set_address(struct va_device *device, const struct ibv_gid_entry *entry)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&device->address;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&device->address;
+
+	memset(&device->address, 0, sizeof(device->address));
+	if (is_ipv4(&entry->gid)) {
+		in->sin_family = AF_INET;
+		memcpy(&in->sin_addr, entry->gid.raw + 12, 4);
+		device->address_size = sizeof(*in);
+		return;
+	}
+	in6->sin6_family = AF_INET6;
+	memcpy(&in6->sin6_addr, entry->gid.raw, 16);
+	if (is_link_local(&entry->gid))
+		in6->sin6_scope_id = entry->ndev_ifindex;
+	device->address_size = sizeof(*in6);
+}
+
+/* Whether a case can run on it; else `why` says why not. */
+static bool take(struct va_run *run, struct ibv_context *context, enum va_family family,
+		 struct va_device *out, char *why, size_t why_size)
+{
+	const json_t *wanted = json_object_get(run->where, "gid_index");
+	const char *name = ibv_get_device_name(context->device);
+	struct ibv_gid_entry entry;
+	uint8_t port = (uint8_t)roce_json_number(run->where, "port");
+
+	port = port ? port : 1;
+	if (ibv_query_device(context, &out->attr) ||
+	    ibv_query_port(context, port, &out->port_attr)) {
+		snprintf(why, why_size, "%s has no port %u", name, port);
+		return false;
+	}
+	if (out->port_attr.state != IBV_PORT_ACTIVE) {
+		snprintf(why, why_size, "port %u of %s is %s", port, name,
+			 ibv_port_state_str(out->port_attr.state));
+		return false;
+	}
+	if (wanted && family == VA_ANY_FAMILY) {
+		uint32_t index = (uint32_t)json_integer_value(wanted);
+
+		if (ibv_query_gid_ex(context, port, index, &entry, 0) || is_zero(&entry.gid)) {
+			snprintf(why, why_size, "%s has no GID %u", name, index);
+			return false;
+		}
+	} else if (!choose_gid(context, port, out->port_attr.gid_tbl_len, family, &entry)) {
+		snprintf(why, why_size, "%s has no RoCEv2 address%s", name,
+			 family == VA_IPV4   ? " of IPv4"
+			 : family == VA_IPV6 ? " of IPv6"
+					     : "");
+		return false;
+	}
+	out->context = context;
+	out->port = port;
+	out->gid_index = (uint8_t)entry.gid_index;
+	out->gid = entry.gid;
+	out->mtu_bytes = mtu_in_bytes(out->port_attr.active_mtu);
+	set_address(out, &entry);
+	return true;
+}
+
+static void open_any(struct va_run *run, struct ibv_device **list, enum va_family family,
+		     struct va_device *out)
+{
+	const char *wanted = roce_json_text(run->where, "device");
+	char why[200] = "";
+
+	for (int i = 0; list[i]; i++) {
+		struct ibv_context *context;
+
+		if (*wanted && strcmp(ibv_get_device_name(list[i]), wanted) != 0)
+			continue;
+		context = ibv_open_device(list[i]);
+		if (!context) {
+			snprintf(why, sizeof(why), "%s does not open: %s",
+				 ibv_get_device_name(list[i]), strerror(errno));
+			continue;
+		}
+		if (take(run, context, family, out, why, sizeof(why)))
+			return;
+		(void)ibv_close_device(context);
+	}
+	if (family != VA_ANY_FAMILY)
+		va_skip(run, "%s", *why ? why : "no such device");
+	if (!*why && *wanted)
+		va_fail(run, "no verbs device %s", wanted);
+	va_fail(run, "%s", *why ? why : "no verbs device");
+}
+
+void va_device_open(struct va_run *run, enum va_family family, struct va_device *out)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	*out = (struct va_device){0};
+	va_need(run, list != NULL, "ibv_get_device_list");
+	open_any(run, list, family, out);
+	ibv_free_device_list(list);
+	out->pd = ibv_alloc_pd(out->context);
+	va_need(run, out->pd != NULL, "ibv_alloc_pd");
+}
+
+void va_device_close(struct va_run *run, struct va_device *device)
+{
+	int rc = ibv_dealloc_pd(device->pd);
+
+	if (rc)
+		va_fail(run, "ibv_dealloc_pd: %s", strerror(rc));
+	rc = ibv_close_device(device->context);
+	if (rc)
+		va_fail(run, "ibv_close_device: %s", strerror(rc));
+}

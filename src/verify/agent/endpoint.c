@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Making queue pairs and bringing them to RTS; facts go as JSON {qpn, psn, gid, mtu, reads}. */
+#include "verify/agent/endpoint.h"
+
+#include "base/prng.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint32_t at_least_one(uint32_t n)
+{
+	return n ? n : 1;
+}
+
+static struct ibv_cq *make_cq(struct va_run *run, struct va_device *device, uint32_t depth)
+{
+	struct ibv_cq *cq = ibv_create_cq(device->context, (int)depth, NULL, NULL, 0);
+
+	va_need(run, cq != NULL, "ibv_create_cq");
+	return cq;
+}
+
+void va_endpoint_create(struct va_run *run, struct va_device *device,
+			const struct va_endpoint_config *config, struct va_endpoint *out)
+{
+	static uint64_t made;
+	struct roce_prng prng = {run->seed + ++made + run->is_initiator * UINT64_C(1000003)};
+	uint32_t sends = at_least_one(config->send_depth);
+	uint32_t receives = at_least_one(config->receive_depth);
+	struct ibv_qp_init_attr attr = {0};
+
+	*out = (struct va_endpoint){.config = *config, .device = device};
+	if (!out->config.type)
+		out->config.type = IBV_QPT_RC;
+	out->send_cq = config->send_cq ? config->send_cq : make_cq(run, device, sends);
+	out->recv_cq = config->recv_cq ? config->recv_cq : make_cq(run, device, receives);
+	attr.qp_type = out->config.type;
+	attr.send_cq = out->send_cq;
+	attr.recv_cq = out->recv_cq;
+	attr.srq = config->srq;
+	attr.cap.max_send_wr = sends;
+	attr.cap.max_recv_wr = config->srq ? 0 : receives;
+	attr.cap.max_send_sge = at_least_one(config->pieces_max);
+	attr.cap.max_recv_sge = at_least_one(config->pieces_max);
+	attr.cap.max_inline_data = config->inline_max;
+	out->qp = ibv_create_qp(device->pd, &attr);
+	if (!out->qp && config->inline_max) { /* a device need not have as much, or any */
+		attr.cap.max_inline_data = 0;
+		out->qp = ibv_create_qp(device->pd, &attr);
+	}
+	va_need(run, out->qp != NULL, "ibv_create_qp");
+	out->inline_max = attr.cap.max_inline_data;
+	out->own_psn = (uint32_t)roce_prng_below(&prng, 1u << 24);
+}
+
+json_t *va_endpoint_facts(const struct va_endpoint *endpoint)
+{
+	const struct va_device *device = endpoint->device;
+	char gid[33];
+	int reads = device->attr.max_qp_rd_atom;
+
+	for (int i = 0; i < 16; i++)
+		snprintf(gid + 2 * i, 3, "%02x", device->gid.raw[i]);
+	return json_pack("{s:i, s:i, s:s, s:i, s:i}", "qpn", (int)endpoint->qp->qp_num, "psn",
+			 (int)endpoint->own_psn, "gid", gid, "mtu", (int)device->mtu_bytes, "reads",
+			 reads > 16 ? 16 : reads);
+}
+
+void va_endpoint_take(struct va_run *run, struct va_endpoint *endpoint, const json_t *facts)
+{
+	const char *gid = roce_json_text(facts, "gid");
+	uint32_t mtu = (uint32_t)roce_json_number(facts, "mtu");
+
+	if (strlen(gid) != 32 || mtu < 256 || mtu > 4096)
+		va_fail(run, "the other side sent no facts of a queue pair");
+	for (int i = 0; i < 16; i++) {
+		unsigned int byte = 0;
+
+		if (sscanf(gid + 2 * i, "%2x", &byte) != 1)
+			va_fail(run, "the other side sent no GID");
+		endpoint->peer_gid.raw[i] = (uint8_t)byte;
+	}
+	endpoint->peer_qpn = (uint32_t)roce_json_number(facts, "qpn") & 0xffffff;
+	endpoint->peer_psn = (uint32_t)roce_json_number(facts, "psn") & 0xffffff;
+	endpoint->peer_reads = (uint32_t)roce_json_number(facts, "reads");
+	endpoint->mtu_bytes = mtu < endpoint->device->mtu_bytes ? mtu : endpoint->device->mtu_bytes;
+	if (endpoint->config.mtu_bytes && endpoint->config.mtu_bytes < endpoint->mtu_bytes)
+		endpoint->mtu_bytes = endpoint->config.mtu_bytes;
+}
+
+static bool is_ud(const struct va_endpoint *endpoint)
+{
+	return endpoint->config.type == IBV_QPT_UD;
+}
+
+static bool is_rc(const struct va_endpoint *endpoint)
+{
+	return endpoint->config.type == IBV_QPT_RC;
+}
+
+int va_endpoint_to_init(struct va_endpoint *endpoint)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = endpoint->device->port,
+		.qkey = VA_QKEY,
+	};
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+
+	if (!endpoint->config.no_remote_access)
+		attr.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	if (is_rc(endpoint) && !endpoint->config.no_remote_access)
+		attr.qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+	return ibv_modify_qp(endpoint->qp, &attr,
+			     mask | (is_ud(endpoint) ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
+}
+
+static struct ibv_ah_attr path(const struct va_endpoint *endpoint)
+{
+	return (struct ibv_ah_attr){
+		.is_global = 1,
+		.port_num = endpoint->device->port,
+		.grh =
+			{
+				.dgid = endpoint->peer_gid,
+				.sgid_index = endpoint->device->gid_index,
+				.hop_limit = 64,
+			},
+	};
+}
+
+static enum ibv_mtu mtu_code(uint32_t bytes)
+{
+	enum ibv_mtu code = IBV_MTU_256;
+
+	while (code < IBV_MTU_4096 && (256u << (unsigned int)code) <= bytes)
+		code++;
+	return code;
+}
+
+int va_endpoint_to_rtr(struct va_endpoint *endpoint)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = mtu_code(endpoint->mtu_bytes),
+		.dest_qp_num = endpoint->peer_qpn,
+		.rq_psn = endpoint->peer_psn,
+		.max_dest_rd_atomic = (uint8_t)endpoint->peer_reads,
+		.min_rnr_timer = 12,
+		.ah_attr = path(endpoint),
+	};
+	int mask = IBV_QP_STATE;
+	int own_reads = endpoint->device->attr.max_qp_rd_atom;
+
+	if (attr.max_dest_rd_atomic > own_reads)
+		attr.max_dest_rd_atomic = (uint8_t)own_reads;
+	if (!is_ud(endpoint))
+		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	if (is_rc(endpoint))
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	return ibv_modify_qp(endpoint->qp, &attr, mask);
+}
+
+int va_endpoint_to_rts(struct va_endpoint *endpoint)
+{
+	const struct va_endpoint_config *config = &endpoint->config;
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTS,
+		.sq_psn = endpoint->own_psn,
+		.timeout = config->timeout ? config->timeout : 14,
+		.retry_cnt = (uint8_t)(7 - config->retry_count_less),
+		.rnr_retry = 7,
+		.max_rd_atomic = (uint8_t)endpoint->peer_reads,
+	};
+	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+
+	if (attr.max_rd_atomic > endpoint->device->attr.max_qp_init_rd_atom)
+		attr.max_rd_atomic = (uint8_t)endpoint->device->attr.max_qp_init_rd_atom;
+	if (is_rc(endpoint))
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	return ibv_modify_qp(endpoint->qp, &attr, mask);
+}
+
+static void must(struct va_run *run, int rc, const char *what)
+{
+	if (rc)
+		va_fail(run, "ibv_modify_qp to %s: %s", what, strerror(rc));
+}
+
+void va_endpoint_connect(struct va_run *run, struct va_endpoint *endpoint)
+{
+	json_t *facts = va_exchange(run, va_endpoint_facts(endpoint));
+	struct ibv_ah_attr ah;
+
+	va_endpoint_take(run, endpoint, facts);
+	json_decref(facts);
+	must(run, va_endpoint_to_init(endpoint), "INIT");
+	must(run, va_endpoint_to_rtr(endpoint), "RTR");
+	must(run, va_endpoint_to_rts(endpoint), "RTS");
+	if (is_ud(endpoint)) {
+		ah = path(endpoint);
+		endpoint->ah = ibv_create_ah(endpoint->device->pd, &ah);
+		va_need(run, endpoint->ah != NULL, "ibv_create_ah");
+	}
+	va_barrier(run, "connected");
+}
+
+static void destroyed(struct va_run *run, int rc, const char *what)
+{
+	if (rc)
+		va_fail(run, "%s: %s", what, strerror(rc));
+}
+
+void va_endpoint_destroy(struct va_run *run, struct va_endpoint *endpoint)
+{
+	if (endpoint->ah)
+		destroyed(run, ibv_destroy_ah(endpoint->ah), "ibv_destroy_ah");
+	destroyed(run, ibv_destroy_qp(endpoint->qp), "ibv_destroy_qp");
+	if (!endpoint->config.send_cq)
+		destroyed(run, ibv_destroy_cq(endpoint->send_cq), "ibv_destroy_cq");
+	if (!endpoint->config.recv_cq)
+		destroyed(run, ibv_destroy_cq(endpoint->recv_cq), "ibv_destroy_cq");
+	*endpoint = (struct va_endpoint){0};
+}

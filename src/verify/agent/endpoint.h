@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A queue pair with its completion queues, and the way to its partner on the other side: what the
+ * two must know of each other goes through the relay. Both sides make and connect their endpoints
+ * in the same order.
+ */
+#ifndef VERIFY_AGENT_ENDPOINT_H
+#define VERIFY_AGENT_ENDPOINT_H
+
+#include "verify/agent/device.h"
+
+/* Zeroed: an RC queue pair, one request and one receive at a time. */
+struct va_endpoint_config {
+	enum ibv_qp_type type; /* IBV_QPT_RC, _UC, _UD */
+	uint32_t send_depth;
+	uint32_t receive_depth;
+	uint32_t pieces_max; /* of a request or receive */
+	uint32_t inline_max;
+	struct ibv_srq *srq;	/* receives come from it */
+	struct ibv_cq *send_cq; /* shared ones; else it has its own */
+	struct ibv_cq *recv_cq;
+	uint32_t mtu_bytes;	  /* 0: the smaller of both ports' */
+	uint8_t timeout;	  /* codes as ibv_modify_qp() has them; 0: 14 */
+	uint8_t retry_count_less; /* 7 less it */
+	bool no_remote_access;
+};
+
+struct va_endpoint {
+	struct va_endpoint_config config;
+	struct va_device *device;
+	struct ibv_cq *send_cq;
+	struct ibv_cq *recv_cq;
+	struct ibv_qp *qp;
+	uint32_t inline_max; /* what the device gave */
+	uint32_t own_psn;
+	/* the partner's */
+	uint32_t peer_qpn;
+	uint32_t peer_psn;
+	uint32_t peer_reads; /* READs and atomics that it answers at once */
+	uint32_t mtu_bytes;  /* agreed */
+	union ibv_gid peer_gid;
+	struct ibv_ah *ah; /* UD */
+};
+
+#define VA_QKEY 0x11111111u
+
+void va_endpoint_create(struct va_run *run, struct va_device *device,
+			const struct va_endpoint_config *config, struct va_endpoint *out);
+/* To RTS, with the partner's address; not before both sides are there. */
+void va_endpoint_connect(struct va_run *run, struct va_endpoint *endpoint);
+void va_endpoint_destroy(struct va_run *run, struct va_endpoint *endpoint);
+
+/* The steps of va_endpoint_connect(), for cases that time them: facts to send, taking theirs, and
+ * one step of the state each. They return what ibv_modify_qp() does. */
+json_t *va_endpoint_facts(const struct va_endpoint *endpoint);
+void va_endpoint_take(struct va_run *run, struct va_endpoint *endpoint, const json_t *facts);
+int va_endpoint_to_init(struct va_endpoint *endpoint);
+int va_endpoint_to_rtr(struct va_endpoint *endpoint);
+int va_endpoint_to_rts(struct va_endpoint *endpoint);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Asked once a run, in a process of its own, so that no library stays loaded with state. */
+#include "verify/agent/facts.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
+#include <net/if.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static void read_line(const char *path, const char *begin, char *out, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	char line[512];
+
+	*out = '\0';
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *value = line + strlen(begin);
+
+		if (strncmp(line, begin, strlen(begin)) != 0)
+			continue;
+		value += strspn(value, " \t:");
+		snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value);
+		break;
+	}
+	if (f)
+		fclose(f);
+}
+
+static int count_nodes(void)
+{
+	DIR *dir = opendir("/sys/devices/system/node");
+	const struct dirent *entry;
+	int count = 0;
+
+	while (dir && (entry = readdir(dir)))
+		count += strncmp(entry->d_name, "node", 4) == 0 && entry->d_name[4] >= '0' &&
+			 entry->d_name[4] <= '9';
+	if (dir)
+		closedir(dir);
+	return count ? count : 1;
+}
+
+static json_t *describe_netdev(uint32_t index)
+{
+	char name[IF_NAMESIZE] = "";
+	char path[128];
+	char mtu[32];
+	char speed[32];
+
+	if (!if_indextoname(index, name))
+		return json_null();
+	snprintf(path, sizeof(path), "/sys/class/net/%s/mtu", name);
+	read_line(path, "", mtu, sizeof(mtu));
+	snprintf(path, sizeof(path), "/sys/class/net/%s/speed", name);
+	read_line(path, "", speed, sizeof(speed));
+	return json_pack("{s:s, s:s, s:s}", "name", name, "mtu", mtu, "speed_mbps", speed);
+}
+
+static void add_gids(json_t *device, struct ibv_context *context, int count)
+{
+	json_t *gids = json_array();
+	uint32_t ifindex = 0;
+
+	for (int i = 0; i < count && i < 256; i++) {
+		char text[INET6_ADDRSTRLEN];
+		struct ibv_gid_entry entry;
+
+		if (ibv_query_gid_ex(context, 1, (uint32_t)i, &entry, 0) ||
+		    !inet_ntop(AF_INET6, entry.gid.raw, text, sizeof(text)))
+			continue;
+		ifindex = entry.ndev_ifindex;
+		json_array_append_new(gids,
+				      json_pack("{s:i, s:s, s:s}", "index", i, "gid", text, "type",
+						entry.gid_type == IBV_GID_TYPE_ROCE_V2	 ? "RoCEv2"
+						: entry.gid_type == IBV_GID_TYPE_ROCE_V1 ? "RoCEv1"
+											 : "IB"));
+	}
+	json_object_set_new(device, "gids", gids);
+	json_object_set_new(device, "netdev", describe_netdev(ifindex));
+}
+
+static json_t *describe(struct ibv_device *its)
+{
+	json_t *device = json_pack("{s:s}", "name", ibv_get_device_name(its));
+	struct ibv_context *context = ibv_open_device(its);
+	struct ibv_device_attr attr;
+	struct ibv_port_attr port;
+
+	if (!context)
+		return device;
+	if (!ibv_query_device(context, &attr)) {
+		json_object_set_new(device, "firmware",
+				    json_stringn_nocheck(attr.fw_ver, strnlen(attr.fw_ver, 64)));
+		json_object_set_new(device, "vendor_id", json_integer(attr.vendor_id));
+		json_object_set_new(device, "vendor_part_id", json_integer(attr.vendor_part_id));
+		json_object_set_new(device, "max_qp", json_integer(attr.max_qp));
+	}
+	if (!ibv_query_port(context, 1, &port)) {
+		json_object_set_new(device, "state", json_string(ibv_port_state_str(port.state)));
+		json_object_set_new(device, "active_mtu",
+				    json_integer(128 << (unsigned int)port.active_mtu));
+		add_gids(device, context, port.gid_tbl_len);
+	}
+	(void)ibv_close_device(context);
+	return device;
+}
+
+static json_t *describe_devices(void)
+{
+	json_t *devices = json_array();
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	for (int i = 0; list && list[i]; i++)
+		json_array_append_new(devices, describe(list[i]));
+	if (list)
+		ibv_free_device_list(list);
+	return devices;
+}
+
+json_t *va_facts(void)
+{
+	struct utsname name;
+	char cpu[256];
+	Dl_info verbs = {0};
+
+	(void)uname(&name);
+	(void)dladdr((void *)(uintptr_t)ibv_get_device_list, &verbs);
+	read_line("/proc/cpuinfo", "model name", cpu, sizeof(cpu));
+	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:I, s:s, s:o}", "host", name.nodename,
+			 "system", name.sysname, "kernel", name.release, "cpu", cpu, "cpus",
+			 (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "numa_nodes", count_nodes(),
+			 "memory_bytes",
+			 (json_int_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE), "libibverbs",
+			 verbs.dli_fname ? verbs.dli_fname : "", "devices", describe_devices());
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Kind `latency`. WRITE, READ and atomics: the initiator times each from post to completion, and
+ * the target's program sleeps, for these operations need nothing of it. SEND and UD SEND: the two
+ * sides answer each other, and half a round trip counts.
+ *
+ * The payload has the pattern of its place: after the last message the receiving side compares
+ * every byte, and the sum that FETCH_ADD must have left.
+ */
+#include "verify/agent/kind.h"
+#include "verify/agent/measure.h"
+#include "verify/agent/work.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+#define GRH_BYTES      40
+#define PROGRESS_EVERY 1024
+#define TARGET_SEED(r) ((r)->seed ^ UINT64_C(0x7a7a7a7a7a7a7a7a))
+
+struct latency {
+	struct va_device device;
+	struct va_endpoint endpoint;
+	struct va_buffer out; /* what this side sends, or others read */
+	struct va_buffer in;  /* what arrives */
+	struct va_remote remote;
+	struct va_samples samples;
+	uint32_t size;
+	uint64_t warmup;
+	uint64_t total; /* with warmup */
+	unsigned int flags;
+};
+
+static bool is_ud(const struct va_run *run)
+{
+	return va_is(run, "op", "ud_send");
+}
+
+static bool is_atomic(const struct va_run *run)
+{
+	return va_is(run, "op", "fetch_add") || va_is(run, "op", "cmp_swap");
+}
+
+static bool is_two_sided(const struct va_run *run)
+{
+	return is_ud(run) || va_is(run, "op", "send");
+}
+
+static uint64_t own_seed(const struct va_run *run)
+{
+	return run->is_initiator ? run->seed : TARGET_SEED(run);
+}
+
+static uint64_t peer_seed(const struct va_run *run)
+{
+	return run->is_initiator ? TARGET_SEED(run) : run->seed;
+}
+
+static void set_up(struct va_run *run, struct latency *l)
+{
+	struct va_endpoint_config config = {
+		.type = is_ud(run) ? IBV_QPT_UD : IBV_QPT_RC,
+		.send_depth = 4,
+		.receive_depth = 4,
+	};
+
+	*l = (struct latency){
+		.size = is_atomic(run) ? 8 : (uint32_t)va_number(run, "size"),
+		.warmup = va_number(run, "warmup"),
+	};
+	l->total = l->warmup + va_number(run, "iterations");
+	va_device_open(run, VA_ANY_FAMILY, &l->device);
+	if (is_atomic(run) && l->device.attr.atomic_cap == IBV_ATOMIC_NONE)
+		va_skip(run, "the device has no atomics");
+	if (l->size <= va_number(run, "inline") && !is_atomic(run) && !va_is(run, "op", "read"))
+		config.inline_max = l->size;
+	va_endpoint_create(run, &l->device, &config, &l->endpoint);
+	if (config.inline_max && l->endpoint.inline_max >= l->size)
+		l->flags = IBV_SEND_INLINE;
+	va_buffer_create(run, &l->device, l->size, VA_ACCESS_ALL, &l->out);
+	va_buffer_create(run, &l->device, l->size + GRH_BYTES, VA_ACCESS_ALL, &l->in);
+	va_pattern_fill(l->out.at, l->size, own_seed(run), 0);
+	if (is_atomic(run)) {
+		memset(l->out.at, 0, l->size);
+		memset(l->in.at, 0, l->size);
+	}
+	va_need(run, va_samples_init(&l->samples, (size_t)(l->total - l->warmup)), "calloc");
+	va_endpoint_connect(run, &l->endpoint);
+	if (is_ud(run) && l->size > l->endpoint.mtu_bytes)
+		va_skip(run, "UD messages end at the path MTU of %u B", l->endpoint.mtu_bytes);
+	/* a READ takes what the target has, others bring to where things arrive */
+	va_buffer_exchange(run, va_is(run, "op", "read") ? &l->out : &l->in, &l->remote);
+}
+
+static void tear_down(struct va_run *run, struct latency *l)
+{
+	va_samples_fini(&l->samples);
+	va_endpoint_destroy(run, &l->endpoint);
+	va_buffer_destroy(run, &l->out);
+	va_buffer_destroy(run, &l->in);
+	va_device_close(run, &l->device);
+}
+
+/* ---- one-sided ---- */
+
+static enum ibv_wr_opcode opcode(const struct va_run *run)
+{
+	if (va_is(run, "op", "read"))
+		return IBV_WR_RDMA_READ;
+	if (va_is(run, "op", "fetch_add"))
+		return IBV_WR_ATOMIC_FETCH_AND_ADD;
+	return va_is(run, "op", "cmp_swap") ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_RDMA_WRITE;
+}
+
+static void check_atomic(struct va_run *run, const struct latency *l, uint64_t i)
+{
+	uint64_t found;
+
+	memcpy(&found, l->in.at, sizeof(found));
+	if (found != i)
+		va_fail(run, "atomic %llu returned %llu, expected %llu", (unsigned long long)i,
+			(unsigned long long)found, (unsigned long long)i);
+}
+
+static void measure_one_sided(struct va_run *run, struct latency *l)
+{
+	bool is_in = is_atomic(run) || va_is(run, "op", "read");
+	struct va_request request = {
+		.opcode = opcode(run),
+		.local = is_in ? &l->in : &l->out,
+		.length = l->size,
+		.remote = &l->remote,
+		.flags = l->flags,
+	};
+	struct ibv_wc wc;
+
+	for (uint64_t i = 0; i < l->total; i++) {
+		roce_ns_t begun;
+
+		request.wr_id = i;
+		/* each compare-and-swap finds what the last one left */
+		request.compare_add = va_is(run, "op", "fetch_add") ? 1 : i;
+		request.swap = i + 1;
+		begun = roce_clock_now();
+		va_post(run, &l->endpoint, &request);
+		va_wait_success(run, l->endpoint.send_cq, va_word(run, "op"), &wc);
+		if (i >= l->warmup)
+			va_samples_add(&l->samples, roce_clock_now() - begun);
+		if (wc.wr_id != i)
+			va_fail(run, "completion %llu has wr_id %llu", (unsigned long long)i,
+				(unsigned long long)wc.wr_id);
+		if (is_atomic(run))
+			check_atomic(run, l, i);
+		if (i % PROGRESS_EVERY == 0)
+			va_progress(run, (double)i / (double)l->total);
+	}
+	if (va_is(run, "op", "read"))
+		va_pattern_must(run, l->in.at, l->size, peer_seed(run), 0, "what READ brought");
+}
+
+static void check_target(struct va_run *run, struct latency *l)
+{
+	uint64_t found;
+
+	if (va_is(run, "op", "write"))
+		va_pattern_must(run, l->in.at, l->size, peer_seed(run), 0, "what WRITE left");
+	if (!is_atomic(run))
+		return;
+	memcpy(&found, l->in.at, sizeof(found));
+	if (found != l->total)
+		va_fail(run, "%s left %llu, expected %llu", va_word(run, "op"),
+			(unsigned long long)found, (unsigned long long)l->total);
+}
+
+/* ---- two-sided ---- */
+
+static void receive(struct va_run *run, struct latency *l)
+{
+	va_post_receive(run, &l->endpoint, &l->in, is_ud(run) ? 0 : GRH_BYTES,
+			l->size + (is_ud(run) ? GRH_BYTES : 0), 0);
+}
+
+static void send_one(struct va_run *run, struct latency *l)
+{
+	struct va_request request = {
+		.opcode = IBV_WR_SEND,
+		.local = &l->out,
+		.length = l->size,
+		.flags = l->flags,
+	};
+	va_post(run, &l->endpoint, &request);
+}
+
+static void take_one(struct va_run *run, struct latency *l)
+{
+	uint32_t expected = l->size + (is_ud(run) ? GRH_BYTES : 0);
+	struct ibv_wc wc;
+
+	va_wait_success(run, l->endpoint.recv_cq, "a receive", &wc);
+	if (wc.byte_len != expected)
+		va_fail(run, "a message of %u B came, expected %u", wc.byte_len, expected);
+}
+
+static void measure_two_sided(struct va_run *run, struct latency *l)
+{
+	struct ibv_wc wc;
+
+	receive(run, l);
+	va_barrier(run, "ready");
+	for (uint64_t i = 0; i < l->total; i++) {
+		roce_ns_t begun = roce_clock_now();
+
+		if (run->is_initiator)
+			send_one(run, l);
+		take_one(run, l);
+		if (run->is_initiator && i >= l->warmup)
+			va_samples_add(&l->samples, (roce_clock_now() - begun) / 2);
+		if (i + 1 < l->total)
+			receive(run, l);
+		if (!run->is_initiator)
+			send_one(run, l);
+		va_wait_success(run, l->endpoint.send_cq, "a SEND", &wc);
+		if (run->is_initiator && i % PROGRESS_EVERY == 0)
+			va_progress(run, (double)i / (double)l->total);
+	}
+	va_pattern_must(run, l->in.at + GRH_BYTES, l->size, peer_seed(run), 0, "what SEND brought");
+}
+
+void va_latency_initiator(struct va_run *run)
+{
+	struct latency l;
+
+	set_up(run, &l);
+	if (is_two_sided(run))
+		measure_two_sided(run, &l);
+	else
+		measure_one_sided(run, &l);
+	va_report_latency(run, &l.samples);
+	va_detail(run, "inline", json_boolean(l.flags != 0));
+	va_detail(run, "mtu", json_integer(l.endpoint.mtu_bytes));
+	va_barrier(run, "measured");
+	tear_down(run, &l);
+}
+
+void va_latency_target(struct va_run *run)
+{
+	struct latency l;
+
+	set_up(run, &l);
+	if (is_two_sided(run))
+		measure_two_sided(run, &l);
+	va_barrier(run, "measured");
+	check_target(run, &l);
+	tear_down(run, &l);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * verify-agent: one side of `uroce verify`. It is started with a connected socket and does what
+ * comes over it (verify/protocol.h). Each case is a child of its own, so that one that crashes or
+ * hangs costs its own verdict only; this process passes lines between child and orchestrator, and
+ * uses no verbs. When the orchestrator has gone, child and agent go too.
+ */
+#include "verify/agent/facts.h"
+#include "verify/agent/kind.h"
+
+#include "base/clock.h"
+#include "verify/protocol.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct agent {
+	struct roce_lines up;
+	struct roce_lines child; /* fd -1: none runs */
+	pid_t pid;
+	uint32_t run;	/* its number */
+	json_t *result; /* or hello: told when the process has ended, for a crash on the way out
+			 * counts, and then there is room for the next one */
+	bool is_hello;
+	roce_ns_t alive_at;
+};
+
+static void send_up(struct agent *agent, json_t *message)
+{
+	if (roce_lines_send(&agent->up, message)) {
+		if (agent->pid > 0)
+			kill(-agent->pid, SIGKILL);
+		exit(1);
+	}
+}
+
+/* ---- a child for a case ---- */
+
+static struct va_run make_run(struct agent *agent, json_t *order, int fd)
+{
+	double timeout_s = roce_json_number(order, "timeout_s");
+	struct va_run run = {
+		.is_initiator = strcmp(roce_json_text(order, "role"), "initiator") == 0,
+		.seed = (uint64_t)json_integer_value(json_object_get(order, "seed")),
+		.number = agent->run,
+		.deadline = roce_clock_now() + (roce_ns_t)(timeout_s * 1e9),
+		.parameters = json_object_get(order, "parameters"),
+		.where = json_object_get(order, "where"),
+		.result = json_object(),
+	};
+
+	roce_lines_init(&run.up, fd, ROCE_VERIFY_LINE_MAX);
+	return run;
+}
+
+__attribute__((noreturn)) static void be_case(struct agent *agent, json_t *order, int fd)
+{
+	const struct va_kind *kind = va_kind_find(roce_json_text(order, "kind"));
+	struct va_run run = make_run(agent, order, fd);
+
+	close(agent->up.fd);
+	if (!kind)
+		va_fail(&run, "this agent has no kind %s", roce_json_text(order, "kind"));
+	if (run.is_initiator)
+		kind->initiator(&run);
+	else
+		kind->target(&run);
+	va_finish(&run);
+}
+
+__attribute__((noreturn)) static void be_hello(struct agent *agent, int fd)
+{
+	struct roce_lines up;
+
+	close(agent->up.fd);
+	roce_lines_init(&up, fd, ROCE_VERIFY_LINE_MAX);
+	_exit(roce_lines_send(&up, json_pack("{s:s, s:i, s:s, s:o}", "is", "hello", "protocol",
+					     ROCE_VERIFY_PROTOCOL, "version", UROCE_VERSION,
+					     "facts", va_facts()))
+		      ? 1
+		      : 0);
+}
+
+static void fail_start(struct agent *agent, int error)
+{
+	send_up(agent, json_pack("{s:s, s:i, s:s, s:s+}", "is", "result", "run", (int)agent->run,
+				 "verdict", "fail", "reason",
+				 "no process for the case: ", strerror(error)));
+}
+
+static void start(struct agent *agent, json_t *order, bool is_hello)
+{
+	pid_t self = getpid();
+	int fds[2];
+
+	agent->run = (uint32_t)roce_json_number(order, "run");
+	agent->is_hello = is_hello;
+	if (agent->pid > 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) {
+		fail_start(agent, agent->pid > 0 ? EBUSY : errno);
+		return;
+	}
+	agent->pid = fork();
+	if (!agent->pid) {
+		/* A group of its own: a case may start programs, which end with it. */
+		setpgid(0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != self)
+			_exit(1);
+		close(fds[0]);
+		if (is_hello)
+			be_hello(agent, fds[1]);
+		be_case(agent, order, fds[1]);
+	}
+	close(fds[1]);
+	if (agent->pid < 0) {
+		fail_start(agent, errno);
+		close(fds[0]);
+		return;
+	}
+	(void)setpgid(agent->pid, agent->pid);
+	roce_lines_init(&agent->child, fds[0], ROCE_VERIFY_LINE_MAX);
+}
+
+static void tell_end(struct agent *agent, int status)
+{
+	char reason[160];
+
+	if (agent->result && (!status || strcmp(roce_json_text(agent->result, "verdict"), "ok"))) {
+		send_up(agent, json_incref(agent->result));
+		return;
+	}
+	if (WIFSIGNALED(status))
+		snprintf(reason, sizeof(reason), "the process of the case ended by signal %d (%s)",
+			 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		snprintf(reason, sizeof(reason), "the process of the case ended with status %d%s",
+			 WEXITSTATUS(status),
+			 agent->result ? ", after its result" : " and no result");
+	send_up(agent, json_pack("{s:s, s:i, s:s, s:s}", "is", agent->is_hello ? "hello" : "result",
+				 "run", (int)agent->run, "verdict", "fail", "reason", reason));
+}
+
+/* Its process has ended, or is ended here. */
+static void end_child(struct agent *agent, bool is_killed)
+{
+	int status = 0;
+
+	if (agent->pid <= 0)
+		return;
+	if (is_killed)
+		kill(-agent->pid, SIGKILL);
+	while (waitpid(agent->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	kill(-agent->pid, SIGKILL); /* what it had started */
+	roce_lines_fini(&agent->child);
+	agent->pid = 0;
+	if (!is_killed)
+		tell_end(agent, status);
+	json_decref(agent->result);
+	agent->result = NULL;
+}
+
+static bool is_last(const json_t *message)
+{
+	const char *is = roce_json_text(message, "is");
+
+	return strcmp(is, "result") == 0 || strcmp(is, "hello") == 0;
+}
+
+static void pass_up(struct agent *agent)
+{
+	json_t *message;
+	int rc = roce_lines_fill(&agent->child);
+	int taken;
+
+	while ((taken = roce_lines_take(&agent->child, &message)) > 0) {
+		json_object_set_new(message, "run", json_integer(agent->run));
+		if (is_last(message) && !agent->result)
+			agent->result = message;
+		else
+			send_up(agent, message);
+	}
+	if (rc || taken < 0)
+		end_child(agent, taken < 0);
+}
+
+/* ---- orders ---- */
+
+static void obey(struct agent *agent, json_t *order)
+{
+	const char *what = roce_json_text(order, "do");
+
+	if (strcmp(what, "hello") == 0) {
+		start(agent, order, true);
+	} else if (strcmp(what, "run") == 0) {
+		start(agent, order, false);
+	} else if (strcmp(what, "stop") == 0) {
+		end_child(agent, true);
+	} else if (strcmp(what, "relay") == 0) {
+		/* One that comes after the child's end has nobody to go to. */
+		if (agent->pid > 0 && (uint32_t)roce_json_number(order, "run") == agent->run)
+			(void)roce_lines_send(&agent->child, json_incref(order));
+	} else if (strcmp(what, "quit") == 0) {
+		end_child(agent, true);
+		exit(0);
+	}
+}
+
+static void take_orders(struct agent *agent)
+{
+	json_t *order;
+	int rc = roce_lines_fill(&agent->up);
+	int taken;
+
+	while ((taken = roce_lines_take(&agent->up, &order)) > 0) {
+		obey(agent, order);
+		json_decref(order);
+	}
+	if (rc || taken < 0) {
+		end_child(agent, true);
+		exit(rc == -EPIPE ? 0 : 1);
+	}
+}
+
+static int run_agent(int fd)
+{
+	struct agent agent = {.child = {.fd = -1}};
+
+	roce_lines_init(&agent.up, fd, ROCE_VERIFY_LINE_MAX);
+	for (;;) {
+		struct pollfd p[] = {
+			{.fd = agent.up.fd, .events = POLLIN},
+			{.fd = agent.child.fd, .events = POLLIN},
+		};
+		roce_ns_t now = roce_clock_now();
+
+		if (now >= agent.alive_at) {
+			send_up(&agent, json_pack("{s:s}", "is", "alive"));
+			agent.alive_at = now + ROCE_VERIFY_ALIVE_S * ROCE_NS_PER_S;
+		}
+		if (poll(p, 2, ROCE_VERIFY_ALIVE_S * 1000) < 0 && errno != EINTR)
+			return 1;
+		if (p[1].revents)
+			pass_up(&agent);
+		if (p[0].revents)
+			take_orders(&agent);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char *end;
+	long fd;
+
+	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		printf("verify-agent " UROCE_VERSION "\n");
+		return 0;
+	}
+	if (argc != 3 || strcmp(argv[1], "--fd") != 0) {
+		fprintf(stderr, "verify-agent: started by uroce verify, with --fd SOCKET\n");
+		return 2;
+	}
+	fd = strtol(argv[2], &end, 10);
+	if (*end || fd < 0 || fd > 1024) {
+		fprintf(stderr, "verify-agent: --fd: \"%s\" is no descriptor\n", argv[2]);
+		return 2;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	return run_agent((int)fd);
+}

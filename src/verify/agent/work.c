@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The clock is looked at once in many polls, for that costs as much as the poll. */
+#include "verify/agent/work.h"
+
+#include "base/clock.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#define POLLS_PER_CLOCK 1024
+
+void va_post(struct va_run *run, struct va_endpoint *endpoint, const struct va_request *request)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)(request->local->at + request->local_offset),
+		.length = request->length,
+		.lkey = request->local->mr->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = request->wr_id,
+		.sg_list = &sge,
+		.num_sge = request->length ? 1 : 0,
+		.opcode = request->opcode,
+		.send_flags = request->flags | IBV_SEND_SIGNALED,
+		.imm_data = htonl(request->imm),
+	};
+	struct ibv_send_wr *bad;
+	int rc;
+
+	if (request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
+	    request->opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
+		wr.wr.atomic.remote_addr = request->remote->address + request->remote_offset;
+		wr.wr.atomic.rkey = request->remote->rkey;
+		wr.wr.atomic.compare_add = request->compare_add;
+		wr.wr.atomic.swap = request->swap;
+	} else if (request->remote) {
+		wr.wr.rdma.remote_addr = request->remote->address + request->remote_offset;
+		wr.wr.rdma.rkey = request->remote->rkey;
+	}
+	if (endpoint->ah) {
+		wr.wr.ud.ah = endpoint->ah;
+		wr.wr.ud.remote_qpn = endpoint->peer_qpn;
+		wr.wr.ud.remote_qkey = VA_QKEY;
+	}
+	rc = ibv_post_send(endpoint->qp, &wr, &bad);
+	if (rc)
+		va_fail(run, "ibv_post_send: %s", strerror(rc));
+}
+
+void va_post_receive(struct va_run *run, struct va_endpoint *endpoint,
+		     const struct va_buffer *buffer, size_t offset, uint32_t length, uint64_t wr_id)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)(buffer->at + offset),
+		.length = length,
+		.lkey = buffer->mr->lkey,
+	};
+	struct ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = length ? 1 : 0};
+	struct ibv_recv_wr *bad;
+	int rc = ibv_post_recv(endpoint->qp, &wr, &bad);
+
+	if (rc)
+		va_fail(run, "ibv_post_recv: %s", strerror(rc));
+}
+
+void va_wait(struct va_run *run, struct ibv_cq *cq, const char *awaited, struct ibv_wc *out)
+{
+	roce_ns_t deadline = 0;
+
+	for (;;) {
+		for (int i = 0; i < POLLS_PER_CLOCK; i++) {
+			int n = ibv_poll_cq(cq, 1, out);
+
+			if (n == 1)
+				return;
+			if (n < 0)
+				va_fail(run, "ibv_poll_cq: %d", n);
+		}
+		if (!deadline)
+			deadline = roce_clock_now() + VA_STALL_S * ROCE_NS_PER_S;
+		else if (roce_clock_now() > deadline)
+			va_fail(run, "no completion of %s in %d s", awaited, VA_STALL_S);
+	}
+}
+
+void va_wait_success(struct va_run *run, struct ibv_cq *cq, const char *awaited, struct ibv_wc *out)
+{
+	va_wait(run, cq, awaited, out);
+	if (out->status != IBV_WC_SUCCESS)
+		va_fail(run, "%s completed with status %d (%s), vendor error 0x%x", awaited,
+			(int)out->status, ibv_wc_status_str(out->status), out->vendor_err);
+}

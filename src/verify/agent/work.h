@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Posting and waiting. A wait that is not answered in VA_STALL_S ends the case with what was
+ * awaited; a completion with a status that nobody expects does, too.
+ */
+#ifndef VERIFY_AGENT_WORK_H
+#define VERIFY_AGENT_WORK_H
+
+#include "verify/agent/buffer.h"
+#include "verify/agent/endpoint.h"
+
+#define VA_STALL_S 20
+
+/* One signalled request from the head of `local` (`length` bytes), to `offset` of `remote` where
+ * the operation has a remote place. */
+struct va_request {
+	enum ibv_wr_opcode opcode;
+	const struct va_buffer *local;
+	size_t local_offset;
+	uint32_t length;
+	const struct va_remote *remote;
+	uint64_t remote_offset;
+	uint64_t wr_id;
+	uint64_t compare_add;
+	uint64_t swap;
+	uint32_t imm;	    /* host order */
+	unsigned int flags; /* IBV_SEND_INLINE, ...; signalled is added */
+};
+
+void va_post(struct va_run *run, struct va_endpoint *endpoint, const struct va_request *request);
+void va_post_receive(struct va_run *run, struct va_endpoint *endpoint,
+		     const struct va_buffer *buffer, size_t offset, uint32_t length,
+		     uint64_t wr_id);
+
+/* One completion, spinning. */
+void va_wait(struct va_run *run, struct ibv_cq *cq, const char *awaited, struct ibv_wc *out);
+/* The same, which must be a success. */
+void va_wait_success(struct va_run *run, struct ibv_cq *cq, const char *awaited,
+		     struct ibv_wc *out);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A failure beats a skip, a skip beats numbers, and numbers are held to the profile's threshold. */
+#include "verify/judge.h"
+
+#include "verify/kind.h"
+#include "verify/lines.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Numbers of both sides, the initiator's where both have one. False: one that no report could
+ * show. */
+static bool take_values(struct roce_verify_outcome *o, json_t *const results[ROCE_VERIFY_SIDES])
+{
+	o->values = json_object();
+	for (int side = ROCE_VERIFY_SIDES - 1; side >= 0; side--) {
+		json_t *values = json_object_get(results[side], "values");
+		const char *name;
+		json_t *value;
+
+		json_object_foreach(values, name, value)
+		{
+			if (roce_verify_number_find(o->c->kind, name) < 0 ||
+			    !json_is_number(value) || !isfinite(json_number_value(value))) {
+				o->verdict = ROCE_VERIFY_FAIL;
+				roce_verify_outcome_reason(
+					o, "the %s sent a number %s that kind %s has not",
+					roce_verify_side_str((enum roce_verify_side)side), name,
+					o->c->kind->name);
+				return false;
+			}
+			json_object_set(o->values, name, value);
+		}
+	}
+	return true;
+}
+
+static json_t *take_picture(json_t *const results[ROCE_VERIFY_SIDES], const char *name)
+{
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		json_t *found = json_object_get(results[side], name);
+
+		if (found)
+			return json_incref(found);
+	}
+	return NULL;
+}
+
+static void take_detail(struct roce_verify_outcome *o, json_t *const results[ROCE_VERIFY_SIDES])
+{
+	o->detail = json_object();
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		json_t *found = json_object_get(results[side], "detail");
+
+		if (found)
+			json_object_set(o->detail,
+					roce_verify_side_str((enum roce_verify_side)side), found);
+	}
+}
+
+/* The first side with this verdict gives the reason; where both have one, both are told. */
+static bool take_verdict(struct roce_verify_outcome *o, json_t *const results[ROCE_VERIFY_SIDES],
+			 const char *word, enum roce_verify_verdict verdict)
+{
+	const char *reasons[ROCE_VERIFY_SIDES];
+	uint32_t count = 0;
+
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		bool is_it = strcmp(roce_json_text(results[side], "verdict"), word) == 0;
+
+		reasons[side] = is_it ? roce_json_text(results[side], "reason") : NULL;
+		count += is_it;
+	}
+	if (!count)
+		return false;
+	o->verdict = verdict;
+	if (count == 1)
+		roce_verify_outcome_reason(o, "%s: %s", reasons[0] ? "initiator" : "target",
+					   reasons[0] ? reasons[0] : reasons[1]);
+	else if (strcmp(reasons[0], reasons[1]) == 0)
+		roce_verify_outcome_reason(o, "both sides: %s", reasons[0]);
+	else
+		roce_verify_outcome_reason(o, "initiator: %s; target: %s", reasons[0], reasons[1]);
+	return true;
+}
+
+static void hold_to_threshold(struct roce_verify_outcome *o)
+{
+	const struct roce_verify_threshold *t = o->threshold;
+	double factor = t->of ? o->floor : 1;
+	enum roce_verify_unit unit = o->c->kind->numbers[o->c->value].unit;
+	bool is_low = t->has_least && o->value < t->least * factor;
+	bool is_high = t->has_most && o->value > t->most * factor;
+	char value[64];
+	char text[256];
+
+	o->verdict = is_low || is_high ? ROCE_VERIFY_FAIL : ROCE_VERIFY_PASS;
+	if (o->verdict == ROCE_VERIFY_PASS)
+		return;
+	roce_verify_unit_format(unit, o->value, value, sizeof(value));
+	roce_verify_threshold_text(o, text, sizeof(text));
+	roce_verify_outcome_reason(o, "%s is %s, expected %s",
+				   o->c->kind->numbers[o->c->value].name, value, text);
+}
+
+static void judge_value(struct roce_verify_outcome *o, const struct roce_verify_record *record)
+{
+	const struct roce_verify_outcome *floor = NULL;
+
+	o->threshold = roce_verify_case_threshold(o->c, record->profile);
+	if (!o->threshold) {
+		/* Checks that found no fault need no number. */
+		o->verdict = o->c->kind->numbers[o->c->value].unit == ROCE_VERIFY_COUNT
+				     ? ROCE_VERIFY_PASS
+				     : ROCE_VERIFY_MEASURED;
+		return;
+	}
+	if (!o->has_value) {
+		o->verdict = ROCE_VERIFY_FAIL;
+		roce_verify_outcome_reason(o, "no value %s was measured",
+					   o->c->kind->numbers[o->c->value].name);
+		return;
+	}
+	if (o->threshold->of) {
+		floor = roce_verify_record_find(record, o->threshold->of);
+		if (!floor) {
+			o->verdict = ROCE_VERIFY_MEASURED;
+			roce_verify_outcome_reason(o, "not judged: %s has no value",
+						   o->threshold->of);
+			return;
+		}
+		o->has_floor = true;
+		o->floor = floor->value;
+	}
+	hold_to_threshold(o);
+}
+
+void roce_verify_judge(struct roce_verify_outcome *outcome,
+		       json_t *const results[ROCE_VERIFY_SIDES],
+		       const struct roce_verify_record *record)
+{
+	const char *name = outcome->c->kind->numbers[outcome->c->value].name;
+	bool is_good = take_values(outcome, results);
+	json_t *value = json_object_get(outcome->values, name);
+
+	take_detail(outcome, results);
+	outcome->histogram = take_picture(results, "histogram");
+	outcome->curves = take_picture(results, "curves");
+	outcome->has_value = value != NULL;
+	outcome->value = json_number_value(value);
+	if (take_verdict(outcome, results, "fail", ROCE_VERIFY_FAIL) || !is_good ||
+	    take_verdict(outcome, results, "skip", ROCE_VERIFY_SKIPPED))
+		return;
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		if (results[side])
+			continue;
+		outcome->verdict = ROCE_VERIFY_FAIL;
+		roce_verify_outcome_reason(outcome, "the %s gave no result",
+					   roce_verify_side_str((enum roce_verify_side)side));
+		return;
+	}
+	judge_value(outcome, record);
+}

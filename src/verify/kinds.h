@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What can be verified: each kind of case with its parameters and with the numbers that it
+ * measures. The orchestrator makes of it the reader of plans, the agent its table of functions
+ * (va_NAME_initiator() and va_NAME_target(), in agent/); nothing else knows the kinds. This file
+ * is text for the preprocessor only and includes nothing.
+ *
+ * A parameter is a row of scenario/key.h: X(T, field, "name", KIND, default, min, max, words, 0,
+ * text, NULL); the agent gets it by its name, quantities as integers (bytes, ns, bit/s).
+ * A number is M("name", UNIT): a plan may hold it to a threshold. The first is a case's value
+ * where its `value` names no other. Units are those of ROCE_VERIFY_UNITS, and the agent reports in
+ * them.
+ */
+#ifndef ROCE_VERIFY_KINDS_H
+#define ROCE_VERIFY_KINDS_H
+
+/* U(name, text, unit that a threshold is written in, how many of those are one, the most there is)
+ */
+#define ROCE_VERIFY_UNITS(U)                                \
+	U(TIME, "us", ROCE_UNIT_TIME, 1e6, 1e9)             \
+	U(RATE, "Gb/s", ROCE_UNIT_RATE, 1e9, 1e5)           \
+	U(FREQUENCY, "1/s", ROCE_UNIT_FREQUENCY, 1e3, 1e12) \
+	U(COUNT, "", ROCE_UNIT_COUNT, 1, 1e18)              \
+	U(PERCENT, "%", ROCE_UNIT_PERCENT, 1e13, 100)
+
+/* clang-format off */
+#define ROCE_VERIFY_NUMBERS_LATENCY(M)                                                             \
+	M("p50", TIME) M("p90", TIME) M("p99", TIME) M("p99.9", TIME) M("p99.99", TIME)            \
+	M("min", TIME) M("max", TIME) M("mean", TIME)
+
+#define ROCE_VERIFY_LATENCY(X, T)                                                                  \
+	X(T, op, "op", WORD, "write", NULL, NULL, "write|read|send|fetch_add|cmp_swap|ud_send", 0, \
+	  "one-sided ones: from post to completion; send and ud_send: half of a round trip", NULL) \
+	X(T, size, "size", BYTES, "64", "1", "1GiB", NULL, 0, "of a message", NULL)                \
+	X(T, iterations, "iterations", COUNT, "10000", "10", "10000000", NULL, 0,                  \
+	  "messages that are timed", NULL)                                                         \
+	X(T, warmup, "warmup", COUNT, "500", "0", "1000000", NULL, 0, "messages before", NULL)     \
+	X(T, inline_max, "inline", BYTES, "64", "0", "1024", NULL, 0,                              \
+	  "messages up to this size are sent inline where the device can", NULL)
+
+#define ROCE_VERIFY_UDP_LATENCY(X, T)                                                              \
+	X(T, size, "size", BYTES, "64", "16", "1400", NULL, 0, "of a datagram", NULL)              \
+	X(T, iterations, "iterations", COUNT, "10000", "10", "10000000", NULL, 0,                  \
+	  "round trips", NULL)
+
+#define ROCE_VERIFY_STREAM(X, T)                                                                   \
+	X(T, protocol, "protocol", WORD, "tcp", NULL, NULL, "tcp|udp", 0, "of the sockets", NULL)  \
+	X(T, size, "size", BYTES, "64KiB", "64", "16MiB", NULL, 0,                                 \
+	  "handed to the kernel at once", NULL)                                                    \
+	X(T, duration, "duration", TIME, "1s", "10ms", "600s", NULL, 0, "of sending", NULL)
+
+#define ROCE_VERIFY_NUMBERS_STREAM(M) M("rate", RATE) M("lost", PERCENT)
+
+#define ROCE_VERIFY_VERBS_CHECK(X, T)                                                              \
+	X(T, scenario, "scenario", TEXT, "", NULL, NULL, NULL, 0,                                  \
+	  "one of verbs-check --scenarios, several with commas, or rc, uc, ud, all; nothing: drawn programs", NULL) \
+	X(T, seeds, "seeds", COUNT, "1", "1", "1000000", NULL, 0, "how many", NULL)                \
+	X(T, transport, "transport", TEXT, "", NULL, NULL, NULL, 0,                                \
+	  "rc, uc, ud, xrc, several with commas; nothing: all", NULL)                              \
+	X(T, link, "link", TEXT, "", NULL, NULL, NULL, 0,                                          \
+	  "what the network does: loss, dup, reorder", NULL)                                       \
+	X(T, gid, "gid", WORD, "any", NULL, NULL, "any|ipv4|ipv6", 0, "address family", NULL)
+
+#define ROCE_VERIFY_NUMBERS_CHECK(M)                                                               \
+	M("operations", COUNT) M("bytes", COUNT) M("checked", COUNT)
+
+/* K(name, PARAMETERS, NUMBERS, text) */
+#define ROCE_VERIFY_KINDS(K)                                                                       \
+	K(latency, ROCE_VERIFY_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                               \
+	  "time of one message after the other, contents checked at the end")                      \
+	K(udp_latency, ROCE_VERIFY_UDP_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                       \
+	  "half the round trip of datagrams through plain sockets, on the same path")              \
+	K(stream, ROCE_VERIFY_STREAM, ROCE_VERIFY_NUMBERS_STREAM,                                  \
+	  "what plain sockets carry on the same path")                                             \
+	K(verbs_check, ROCE_VERIFY_VERBS_CHECK, ROCE_VERIFY_NUMBERS_CHECK,                         \
+	  "operations by the programs of verbs-check, every byte and status checked on both sides")
+/* clang-format on */
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The buffer grows up to the longest line there may be. Sockets may block or not: reading asks for
+ * MSG_DONTWAIT, writing waits for room itself.
+ */
+#include "verify/lines.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define FIRST_SIZE  4096u
+#define SEND_WAIT_S 10
+
+void roce_lines_init(struct roce_lines *lines, int fd, size_t line_max)
+{
+	*lines = (struct roce_lines){.fd = fd, .line_max = line_max};
+}
+
+void roce_lines_fini(struct roce_lines *lines)
+{
+	free(lines->buffer);
+	if (lines->fd >= 0)
+		close(lines->fd);
+	*lines = (struct roce_lines){.fd = -1};
+}
+
+static int make_room(struct roce_lines *lines)
+{
+	size_t size = lines->size ? 2 * lines->size : FIRST_SIZE;
+	char *buffer;
+
+	if (lines->used < lines->size)
+		return 0;
+	if (lines->size >= lines->line_max)
+		return -EMSGSIZE;
+	if (size > lines->line_max)
+		size = lines->line_max;
+	buffer = realloc(lines->buffer, size);
+	if (!buffer)
+		return -ENOMEM;
+	lines->buffer = buffer;
+	lines->size = size;
+	return 0;
+}
+
+int roce_lines_fill(struct roce_lines *lines)
+{
+	for (;;) {
+		int rc = make_room(lines);
+		ssize_t n;
+
+		if (rc) /* whole lines that wait are no mistake */
+			return lines->used && memchr(lines->buffer, '\n', lines->used) ? 0 : rc;
+		n = recv(lines->fd, lines->buffer + lines->used, lines->size - lines->used,
+			 MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return 0;
+		if (n < 0)
+			return errno == ECONNRESET ? -EPIPE : -errno;
+		if (n == 0)
+			return -EPIPE;
+		lines->used += (size_t)n;
+	}
+}
+
+int roce_lines_take(struct roce_lines *lines, json_t **out)
+{
+	char *end = lines->used > lines->scanned ? memchr(lines->buffer + lines->scanned, '\n',
+							  lines->used - lines->scanned)
+						 : NULL;
+	json_t *object;
+	size_t length;
+
+	if (!end) {
+		lines->scanned = lines->used;
+		return 0;
+	}
+	length = (size_t)(end - lines->buffer);
+	object = json_loadb(lines->buffer, length, JSON_REJECT_DUPLICATES, NULL);
+	lines->used -= length + 1;
+	memmove(lines->buffer, end + 1, lines->used);
+	lines->scanned = 0;
+	if (!json_is_object(object)) {
+		json_decref(object);
+		return -EBADMSG;
+	}
+	*out = object;
+	return 1;
+}
+
+static int wait_for(int fd, short events, roce_ns_t deadline)
+{
+	for (;;) {
+		roce_ns_t now = roce_clock_now();
+		struct pollfd p = {.fd = fd, .events = events};
+		int n;
+
+		if (now >= deadline)
+			return -ETIMEDOUT;
+		n = poll(&p, 1, (int)((deadline - now) / ROCE_NS_PER_MS % 1000000 + 1));
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+int roce_lines_receive(struct roce_lines *lines, roce_ns_t deadline, json_t **out)
+{
+	for (;;) {
+		int rc = roce_lines_take(lines, out);
+
+		if (rc)
+			return rc > 0 ? 0 : rc;
+		rc = wait_for(lines->fd, POLLIN, deadline);
+		if (!rc)
+			rc = roce_lines_fill(lines);
+		if (rc)
+			return rc;
+	}
+}
+
+static int send_all(int fd, const char *text, size_t size)
+{
+	roce_ns_t deadline = roce_clock_now() + SEND_WAIT_S * ROCE_NS_PER_S;
+
+	while (size) {
+		ssize_t n = send(fd, text, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n > 0) {
+			text += n;
+			size -= (size_t)n;
+			deadline = roce_clock_now() + SEND_WAIT_S * ROCE_NS_PER_S;
+		} else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+			int rc = wait_for(fd, POLLOUT, deadline);
+
+			if (rc)
+				return rc;
+		} else if (n < 0 && errno != EINTR) {
+			return errno == ECONNRESET ? -EPIPE : -errno;
+		}
+	}
+	return 0;
+}
+
+int roce_lines_send(struct roce_lines *lines, json_t *object)
+{
+	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+	size_t length = text ? strlen(text) : 0;
+	int rc = -ENOMEM;
+
+	if (text) {
+		text[length] = '\n'; /* in place of the 0 */
+		rc = length + 1 > lines->line_max ? -EMSGSIZE
+						  : send_all(lines->fd, text, length + 1);
+	}
+	free(text);
+	json_decref(object);
+	return rc;
+}
+
+const char *roce_json_text(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "";
+}
+
+double roce_json_number(const json_t *object, const char *name)
+{
+	return json_number_value(json_object_get(object, name));
+}

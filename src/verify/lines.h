@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * JSON objects over a stream socket, one a line. Used by both ends; a line that is too long or no
+ * object is an error for good, for what follows it cannot be trusted.
+ */
+#ifndef ROCE_VERIFY_LINES_H
+#define ROCE_VERIFY_LINES_H
+
+#include "base/ns.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct roce_lines {
+	int fd; /* the caller's; -1: closed */
+	size_t line_max;
+	char *buffer;
+	size_t used;
+	size_t size;
+	size_t scanned; /* no end of line before it */
+};
+
+void roce_lines_init(struct roce_lines *lines, int fd, size_t line_max);
+/* Frees the buffer, and closes the descriptor. */
+void roce_lines_fini(struct roce_lines *lines);
+
+/* Reads what has come, without waiting. 0, -EPIPE at the end, -EMSGSIZE, -ENOMEM, or read's. */
+int roce_lines_fill(struct roce_lines *lines) __attribute__((warn_unused_result));
+/* The next line that has come. 1 and the object (for json_decref()); 0: none; -EBADMSG. */
+int roce_lines_take(struct roce_lines *lines, json_t **out) __attribute__((warn_unused_result));
+/* Waits for one until `deadline` of roce_clock_now(). 0, -ETIMEDOUT, or what the two above say. */
+int roce_lines_receive(struct roce_lines *lines, roce_ns_t deadline, json_t **out)
+	__attribute__((warn_unused_result));
+/* Takes the reference. 0; -ETIMEDOUT when the other side takes nothing for 10 s; -EPIPE, ... */
+int roce_lines_send(struct roce_lines *lines, json_t *object);
+
+/* Members; "", 0 or false where there is none of that type. */
+const char *roce_json_text(const json_t *object, const char *name);
+double roce_json_number(const json_t *object, const char *name);
+
+#endif

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The keeper is a child in a process group of its own, so that Ctrl-C on the terminal reaches this
+ * program only. It is the reaper of its descendants: a daemon that an agent's library starts ends
+ * up as its child, and is ended like one. Set-up errors come back over a pipe as one line; its
+ * closing says that both agents have begun.
+ */
+#include "verify/place.h"
+
+#include "base/clock.h"
+#include "verify/veth.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define AGENT_FD       3
+#define COPY_FD	       64 /* above what is given away */
+#define LEAVE_S	       5  /* for agents to end by themselves */
+#define TERM_MS	       1500
+#define LINE_MAX_BYTES 200
+#define CHILDREN_MAX   256
+
+struct set_up {
+	const struct roce_verify_launch *launch;
+	uint32_t mtu;			  /* 0: no namespaces */
+	int agent_fds[ROCE_VERIFY_SIDES]; /* -1: no such agent */
+	int report;			  /* the pipe for an error */
+	/* in the keeper */
+	pid_t agents[ROCE_VERIFY_SIDES];
+	int ready[ROCE_VERIFY_SIDES]; /* sockets between keeper and agents before they begin */
+};
+
+__attribute__((noreturn, format(printf, 3, 4))) static void die(const struct set_up *s, int error,
+								const char *fmt, ...)
+{
+	char line[LINE_MAX_BYTES];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (error && n < (int)sizeof(line))
+		snprintf(line + n, sizeof(line) - (size_t)n, ": %s", strerror(error));
+	(void)!write(s->report, line, strlen(line));
+	_exit(1);
+}
+
+/* ---- an agent's process ---- */
+
+static void await(const struct set_up *s, int fd)
+{
+	char byte;
+
+	if (read(fd, &byte, 1) != 1)
+		_exit(1); /* the other one has said why */
+	(void)s;
+}
+
+static void signal_ready(int fd)
+{
+	(void)!write(fd, "r", 1);
+}
+
+static void need(const struct set_up *s, int rc, const char *what)
+{
+	if (rc)
+		die(s, -rc, "%s", what);
+}
+
+/* The keeper lets the sides go on by turns: unshare, the veth, addresses. */
+static void enter_namespace(const struct set_up *s, enum roce_verify_side side, int keeper)
+{
+	pid_t peer;
+
+	if (unshare(CLONE_NEWNET))
+		die(s, errno,
+		    "no network namespace (a kernel without them, or limited by "
+		    "/proc/sys/user/max_net_namespaces)");
+	need(s, roce_veth_loopback_up(), "lo cannot be set up");
+	signal_ready(keeper);
+	if (side == ROCE_VERIFY_INITIATOR) {
+		if (read(keeper, &peer, sizeof(peer)) != (ssize_t)sizeof(peer))
+			_exit(1);
+		need(s, roce_veth_create(s->mtu, peer), "no veth");
+	} else {
+		await(s, keeper);
+	}
+	need(s, roce_veth_configure(side == ROCE_VERIFY_INITIATOR ? 1 : 2, s->mtu),
+	     "the veth gets no address");
+	signal_ready(keeper);
+	await(s, keeper);
+	need(s, roce_veth_await(), "the veth does not come up");
+}
+
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	for (int sig = 1; sig < 32; sig++)
+		signal(sig, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+__attribute__((noreturn)) static void be_agent(const struct set_up *s, enum roce_verify_side side,
+					       int keeper)
+{
+	char fd_text[16];
+	char *argv[] = {(char *)(uintptr_t)s->launch->agent, (char *)(uintptr_t) "--fd", fd_text,
+			NULL};
+	int agent = fcntl(s->agent_fds[side], F_DUPFD_CLOEXEC, COPY_FD);
+	int report = fcntl(s->report, F_DUPFD_CLOEXEC, COPY_FD);
+	struct set_up own = *s;
+	int rc;
+
+	own.report = report;
+	if (s->mtu)
+		enter_namespace(&own, side, keeper);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	reset_signals();
+	snprintf(fd_text, sizeof(fd_text), "%d", AGENT_FD);
+	if (dup2(agent, AGENT_FD) < 0)
+		die(&own, errno, "dup2");
+	close_range(AGENT_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+	rc = s->launch->prepare ? s->launch->prepare(s->launch->context) : 0;
+	if (rc)
+		die(&own, -rc, "the environment of the agent");
+	execv(s->launch->agent, argv);
+	die(&own, errno, "%s", s->launch->agent);
+}
+
+/* ---- the keeper ---- */
+
+static void write_file(const struct set_up *s, const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		die(s, errno, "%s", path);
+	close(fd);
+}
+
+static void enter_user_namespace(const struct set_up *s)
+{
+	char map[64];
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+
+	if (unshare(CLONE_NEWUSER))
+		die(s, errno,
+		    "no user namespace, which network namespaces need without root (run it as "
+		    "root, or verify with --self-test, --system or --peer)");
+	write_file(s, "/proc/self/setgroups", "deny");
+	snprintf(map, sizeof(map), "0 %u 1", uid);
+	write_file(s, "/proc/self/uid_map", map);
+	snprintf(map, sizeof(map), "0 %u 1", gid);
+	write_file(s, "/proc/self/gid_map", map);
+}
+
+static void begin_agent(struct set_up *s, enum roce_verify_side side)
+{
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
+		die(s, errno, "socketpair");
+	s->agents[side] = fork();
+	if (s->agents[side] < 0)
+		die(s, errno, "no process for an agent");
+	if (!s->agents[side]) {
+		close(fds[0]);
+		be_agent(s, side, fds[1]);
+	}
+	close(fds[1]);
+	s->ready[side] = fds[0];
+}
+
+static void pass_turns(const struct set_up *s)
+{
+	const int *fd = s->ready;
+	pid_t target = s->agents[ROCE_VERIFY_TARGET];
+
+	await(s, fd[ROCE_VERIFY_INITIATOR]);
+	await(s, fd[ROCE_VERIFY_TARGET]);
+	(void)!write(fd[ROCE_VERIFY_INITIATOR], &target, sizeof(target));
+	await(s, fd[ROCE_VERIFY_INITIATOR]);
+	signal_ready(fd[ROCE_VERIFY_TARGET]);
+	await(s, fd[ROCE_VERIFY_TARGET]);
+	signal_ready(fd[ROCE_VERIFY_INITIATOR]);
+	signal_ready(fd[ROCE_VERIFY_TARGET]);
+}
+
+static void signal_children(int sig)
+{
+	char path[64];
+	pid_t pids[CHILDREN_MAX];
+	int count = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)gettid());
+	f = fopen(path, "re");
+	while (f && count < CHILDREN_MAX && fscanf(f, "%d", &pids[count]) == 1)
+		count++;
+	if (f)
+		fclose(f);
+	while (count--)
+		(void)kill(pids[count], sig);
+}
+
+/* Reaps until nobody is left, or `ms` are over. True: nobody. */
+static bool reap_all(uint64_t ms)
+{
+	roce_ns_t deadline = roce_clock_now() + ms * ROCE_NS_PER_MS;
+
+	for (;;) {
+		pid_t pid = waitpid(-1, NULL, WNOHANG);
+
+		if (pid < 0 && errno == ECHILD)
+			return true;
+		if (pid == 0) {
+			struct timespec pause = {.tv_nsec = 10000000};
+
+			if (roce_clock_now() >= deadline)
+				return false;
+			nanosleep(&pause, NULL);
+		}
+	}
+}
+
+/* Daemons first hear that they should go; one of theirs that appears meanwhile does, too. */
+static void end_children(void)
+{
+	for (int i = 0; i < 3; i++) {
+		signal_children(SIGTERM);
+		if (reap_all(TERM_MS / 3))
+			return;
+	}
+	for (int i = 0; i < 10; i++) {
+		signal_children(SIGKILL);
+		if (reap_all(100))
+			return;
+	}
+}
+
+static bool is_agent(const struct set_up *s, pid_t pid)
+{
+	return pid == s->agents[0] || pid == s->agents[1];
+}
+
+static void keep(const struct set_up *s, const sigset_t *signals)
+{
+	int left = (s->agents[0] > 0) + (s->agents[1] > 0);
+
+	while (left > 0) {
+		pid_t pid;
+		int sig = sigwaitinfo(signals, NULL);
+
+		if (sig == SIGTERM || sig == SIGINT || sig == SIGHUP)
+			break;
+		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+			left -= is_agent(s, pid);
+	}
+	end_children();
+}
+
+__attribute__((noreturn)) static void be_keeper(struct set_up *s, pid_t parent)
+{
+	sigset_t signals;
+
+	(void)setpgid(0, 0);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_SETMASK, &signals, NULL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (s->mtu && geteuid() != 0)
+		enter_user_namespace(s);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(1);
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		if (s->agent_fds[side] >= 0)
+			begin_agent(s, (enum roce_verify_side)side);
+	}
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		if (s->agent_fds[side] >= 0)
+			close(s->agent_fds[side]);
+	}
+	close(s->report);
+	if (s->mtu)
+		pass_turns(s);
+	keep(s, &signals);
+	_exit(0);
+}
+
+/* ---- the caller ---- */
+
+/* What the keeper or an agent had to say; false: nothing, all have begun. */
+static bool read_report(int fd, char *err, size_t err_size)
+{
+	size_t used = 0;
+	ssize_t n;
+
+	while (used + 1 < err_size &&
+	       ((n = read(fd, err + used, err_size - 1 - used)) > 0 || (n < 0 && errno == EINTR)))
+		used += n > 0 ? (size_t)n : 0;
+	err[used] = '\0';
+	return used > 0;
+}
+
+static int begin(struct set_up *s, struct roce_verify_place *out, char *err, size_t err_size)
+{
+	pid_t self = getpid();
+	int report[2];
+
+	if (pipe2(report, O_CLOEXEC)) {
+		snprintf(err, err_size, "pipe: %s", strerror(errno));
+		return -errno;
+	}
+	s->report = report[1];
+	fflush(NULL);
+	out->keeper = fork();
+	if (!out->keeper) {
+		close(report[0]);
+		be_keeper(s, self);
+	}
+	close(report[1]);
+	if (out->keeper < 0) {
+		snprintf(err, err_size, "no process: %s", strerror(errno));
+		close(report[0]);
+		return -EAGAIN;
+	}
+	if (read_report(report[0], err, err_size)) {
+		close(report[0]);
+		roce_verify_place_close(out);
+		return -EIO;
+	}
+	close(report[0]);
+	return 0;
+}
+
+static int begin_with_sockets(struct set_up *s, bool is_both, struct roce_verify_place *out,
+			      char *err, size_t err_size)
+{
+	int rc = 0;
+
+	*out = (struct roce_verify_place){.fds = {-1, -1}};
+	for (int side = 0; side < (is_both ? 2 : 1); side++) {
+		int fds[2];
+
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) {
+			snprintf(err, err_size, "socketpair: %s", strerror(errno));
+			rc = -EMFILE;
+			break;
+		}
+		out->fds[side] = fds[0];
+		s->agent_fds[side] = fds[1];
+	}
+	if (!rc)
+		rc = begin(s, out, err, err_size);
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		if (s->agent_fds[side] >= 0)
+			close(s->agent_fds[side]);
+	}
+	if (rc)
+		roce_verify_place_close(out);
+	return rc;
+}
+
+int roce_verify_place_namespaces(struct roce_verify_place *out,
+				 const struct roce_verify_launch *launch, uint32_t mtu, char *err,
+				 size_t err_size)
+{
+	struct set_up s = {.launch = launch, .mtu = mtu, .agent_fds = {-1, -1}};
+
+	return begin_with_sockets(&s, true, out, err, err_size);
+}
+
+int roce_verify_place_here(struct roce_verify_place *out, const struct roce_verify_launch *launch,
+			   bool is_both, char *err, size_t err_size)
+{
+	struct set_up s = {.launch = launch, .agent_fds = {-1, -1}};
+
+	return begin_with_sockets(&s, is_both, out, err, err_size);
+}
+
+int roce_verify_place_serve(struct roce_verify_place *out, const struct roce_verify_launch *launch,
+			    int fd, char *err, size_t err_size)
+{
+	struct set_up s = {.launch = launch, .agent_fds = {-1, fd}};
+	int rc;
+
+	*out = (struct roce_verify_place){.fds = {-1, -1}};
+	rc = begin(&s, out, err, err_size);
+	if (rc)
+		roce_verify_place_close(out);
+	return rc;
+}
+
+static bool has_ended(pid_t pid, uint64_t ms)
+{
+	roce_ns_t deadline = roce_clock_now() + ms * ROCE_NS_PER_MS;
+
+	for (;;) {
+		struct timespec pause = {.tv_nsec = 5000000};
+		pid_t done = waitpid(pid, NULL, WNOHANG);
+
+		if (done == pid || (done < 0 && errno == ECHILD))
+			return true;
+		if (roce_clock_now() >= deadline)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+}
+
+void roce_verify_place_close(struct roce_verify_place *place)
+{
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		if (place->fds[side] >= 0)
+			close(place->fds[side]);
+		place->fds[side] = -1;
+	}
+	if (place->keeper <= 0)
+		return;
+	if (!has_ended(place->keeper, LEAVE_S * 1000)) {
+		(void)kill(place->keeper, SIGTERM);
+		if (!has_ended(place->keeper, LEAVE_S * 1000)) {
+			(void)kill(place->keeper, SIGKILL);
+			(void)waitpid(place->keeper, NULL, 0);
+		}
+	}
+	place->keeper = 0;
+}

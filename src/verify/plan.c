@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Looking things up in a plan, and choosing what is run of it. */
+#include "verify/plan.h"
+
+#include "scenario/yaml.h"
+#include "verify/embedded.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+void roce_verify_plan_destroy(struct roce_verify_plan *plan)
+{
+	if (!plan)
+		return;
+	for (uint32_t i = 0; i < plan->case_count; i++)
+		json_decref(plan->cases[i].parameters);
+	free(plan->cases);
+	roce_yaml_destroy(plan->yaml);
+	free(plan);
+}
+
+const struct roce_verify_case *roce_verify_plan_find(const struct roce_verify_plan *plan,
+						     const char *name)
+{
+	for (uint32_t i = 0; i < plan->case_count; i++) {
+		if (plan->cases[i].name && strcmp(plan->cases[i].name, name) == 0)
+			return &plan->cases[i];
+	}
+	return NULL;
+}
+
+const struct roce_verify_threshold *roce_verify_case_threshold(const struct roce_verify_case *c,
+							       const char *profile)
+{
+	for (uint32_t i = 0; i < c->threshold_count; i++) {
+		if (strcmp(c->thresholds[i].profile, profile) == 0)
+			return &c->thresholds[i];
+	}
+	return NULL;
+}
+
+bool roce_verify_plan_has_profile(const struct roce_verify_plan *plan, const char *profile)
+{
+	for (uint32_t i = 0; i < plan->case_count; i++) {
+		if (roce_verify_case_threshold(&plan->cases[i], profile))
+			return true;
+	}
+	return false;
+}
+
+/* "latency" is all of latency/..., "*read*" whatever has it in its name. */
+static bool is_match(const char *pattern, const char *name)
+{
+	size_t length = strlen(pattern);
+
+	if (fnmatch(pattern, name, 0) == 0)
+		return true;
+	return strncmp(pattern, name, length) == 0 && (name[length] == '/' || name[length] == '\0');
+}
+
+static bool is_any_match(const char *patterns, const char *name)
+{
+	char pattern[128];
+
+	while (*patterns) {
+		size_t n = strcspn(patterns, ",");
+
+		if (n && n < sizeof(pattern)) {
+			memcpy(pattern, patterns, n);
+			pattern[n] = '\0';
+			if (is_match(pattern, name))
+				return true;
+		}
+		patterns += n + (patterns[n] == ',');
+	}
+	return false;
+}
+
+/* What a wanted case is compared with has to be measured too; floors stand before it. */
+static void want_floors(struct roce_verify_plan *plan)
+{
+	for (uint32_t i = plan->case_count; i-- > 0;) {
+		const struct roce_verify_case *c = &plan->cases[i];
+
+		for (uint32_t t = 0; c->is_wanted && t < c->threshold_count; t++) {
+			for (uint32_t j = 0; c->thresholds[t].of && j < i; j++) {
+				if (strcmp(plan->cases[j].name, c->thresholds[t].of) == 0)
+					plan->cases[j].is_wanted = true;
+			}
+		}
+	}
+}
+
+bool roce_verify_plan_select(struct roce_verify_plan *plan, const char *only, const char *skip)
+{
+	bool is_any = false;
+
+	for (uint32_t i = 0; i < plan->case_count; i++) {
+		struct roce_verify_case *c = &plan->cases[i];
+
+		c->is_wanted = (!only || is_any_match(only, c->name)) &&
+			       !(skip && is_any_match(skip, c->name));
+		is_any |= c->is_wanted;
+	}
+	want_floors(plan);
+	return is_any;
+}
+
+struct roce_verify_text roce_verify_default_plan(void)
+{
+	return (struct roce_verify_text){(const char *)roce_verify_plan_default,
+					 roce_verify_plan_default_size};
+}
+
+struct roce_verify_text roce_verify_self_test_plan(void)
+{
+	return (struct roce_verify_text){(const char *)roce_verify_plan_self_test,
+					 roce_verify_plan_self_test_size};
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A plan as it is run: cases in order, each of a kind (verify/kinds.h), with parameters and with a
+ * threshold for each profile that has one. Files are YAML; what is wrong with one is said with file
+ * and line, and what was expected there.
+ *
+ *	name: what it is for
+ *	cases:
+ *	  - name: latency/write_64        group/name
+ *	    kind: latency
+ *	    proves: a sentence
+ *	    parameters: {op: write, size: 64}
+ *	    value: p50                    one of the kind's numbers; by default its first
+ *	    takes: 2s                     for the time left that is shown
+ *	    timeout: 60s                  then it has failed
+ *	    thresholds:
+ *	      soft: {at_most: 4, of: floor/udp_64, source: why this number}
+ *	      100g: {at_most: 10us, source: where it is from}
+ */
+#ifndef ROCE_VERIFY_PLAN_H
+#define ROCE_VERIFY_PLAN_H
+
+#include "scenario/problem.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ROCE_VERIFY_CASES_MAX	 2000u
+#define ROCE_VERIFY_PROFILES_MAX 8u
+
+/* In the unit of the case's value; with `of` times the value of that case. */
+struct roce_verify_threshold {
+	const char *profile;
+	bool has_least;
+	bool has_most;
+	double least;
+	double most;
+	const char *of;	    /* the name of an earlier case; NULL: absolute */
+	const char *source; /* never empty */
+	uint32_t line;
+};
+
+struct roce_verify_case {
+	const char *name;
+	const char *proves;
+	const struct roce_verify_kind *kind;
+	json_t *parameters; /* all of the kind's, as the agent gets them */
+	uint32_t value;	    /* index into the kind's numbers */
+	double takes_s;
+	double timeout_s;
+	struct roce_verify_threshold thresholds[ROCE_VERIFY_PROFILES_MAX];
+	uint32_t threshold_count;
+	uint32_t line;
+	bool is_wanted; /* by --only and --skip, or as a floor of one that is */
+};
+
+struct roce_verify_plan {
+	const char *file;
+	const char *name;
+	struct roce_verify_case *cases;
+	uint32_t case_count;
+	struct roce_yaml *yaml; /* texts point into it */
+};
+
+/* NULL: `problems` says why. */
+struct roce_verify_plan *roce_verify_plan_load(const char *text, size_t length, const char *file,
+					       struct roce_problems *problems);
+void roce_verify_plan_destroy(struct roce_verify_plan *plan);
+
+/* Marks what is wanted. A pattern is a name or a beginning of one up to a slash, with * for any
+ * part. NULL: all, or none are skipped. False: no case has such a name. */
+bool roce_verify_plan_select(struct roce_verify_plan *plan, const char *only, const char *skip);
+
+const struct roce_verify_case *roce_verify_plan_find(const struct roce_verify_plan *plan,
+						     const char *name);
+/* NULL: it has none in this profile. */
+const struct roce_verify_threshold *roce_verify_case_threshold(const struct roce_verify_case *c,
+							       const char *profile);
+/* Whether any case of the plan has a threshold in it. */
+bool roce_verify_plan_has_profile(const struct roce_verify_plan *plan, const char *profile);
+
+/* The plans that are built in. */
+struct roce_verify_text {
+	const char *text;
+	size_t length;
+};
+struct roce_verify_text roce_verify_default_plan(void);
+struct roce_verify_text roce_verify_self_test_plan(void);
+
+#endif

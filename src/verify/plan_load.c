@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * YAML to a plan. Parameters are read by the tables of their kind (scenario/key.h); thresholds in
+ * the unit of the case's value. One mistake does not keep the others from being found.
+ */
+#include "verify/plan.h"
+
+#include "scenario/yaml.h"
+#include "verify/kind.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PARAMETERS_MAX 1024 /* of the largest struct of parameters */
+#define TAKES_S	       2.0
+#define TIMEOUT_S      60.0
+#define CASE_KEYS      "name|kind|proves|parameters|value|takes|timeout|thresholds"
+#define THRESHOLD_KEYS "at_least|at_most|of|source"
+
+struct loader {
+	struct roce_verify_plan *plan;
+	struct roce_yaml *yaml;
+	struct roce_problems *problems;
+};
+
+/* Pair i of a mapping, if its key is a text that stood not there before. */
+static const char *take_key(struct loader *l, roce_yaml_node_t mapping, uint32_t i,
+			    roce_yaml_node_t *out_value)
+{
+	roce_yaml_node_t key;
+	const char *name;
+
+	*out_value = roce_yaml_pair(l->yaml, mapping, i, &key);
+	name = roce_yaml_text(l->yaml, key);
+	if (!name) {
+		roce_problem_add(l->problems, roce_yaml_line(l->yaml, key),
+				 "found %s, expected the name of a key",
+				 roce_yaml_what(l->yaml, key));
+		return NULL;
+	}
+	for (uint32_t j = 0; j < i; j++) {
+		roce_yaml_node_t other;
+
+		roce_yaml_pair(l->yaml, mapping, j, &other);
+		if (roce_yaml_text(l->yaml, other) &&
+		    strcmp(roce_yaml_text(l->yaml, other), name) == 0) {
+			roce_problem_add(l->problems, roce_yaml_line(l->yaml, key),
+					 "key %.80s is there twice", name);
+			return NULL;
+		}
+	}
+	return name;
+}
+
+static roce_yaml_node_t find_value(struct loader *l, roce_yaml_node_t mapping, const char *name)
+{
+	uint32_t count =
+		roce_yaml_is_mapping(l->yaml, mapping) ? roce_yaml_count(l->yaml, mapping) : 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		roce_yaml_node_t key;
+		roce_yaml_node_t value = roce_yaml_pair(l->yaml, mapping, i, &key);
+
+		if (roce_yaml_text(l->yaml, key) && strcmp(roce_yaml_text(l->yaml, key), name) == 0)
+			return value;
+	}
+	return 0;
+}
+
+static void add_unknown(struct loader *l, uint32_t line, const char *what, const char *name,
+			const char *words)
+{
+	char nearest[64];
+	bool is_near = roce_words_nearest(words, name, nearest, sizeof(nearest));
+
+	roce_problem_add(l->problems, line, "unknown %s %.60s, expected %s%s%s%.120s", what, name,
+			 is_near ? "perhaps " : "one of ", is_near ? nearest : "",
+			 is_near ? "; there are " : "", words);
+}
+
+/* The keys of a mapping are among `words`; says so where not. */
+static bool check_keys(struct loader *l, roce_yaml_node_t node, const char *where,
+		       const char *words)
+{
+	if (!roce_yaml_is_mapping(l->yaml, node)) {
+		roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
+				 "%s: found %.60s, expected a mapping", where,
+				 roce_yaml_what(l->yaml, node));
+		return false;
+	}
+	for (uint32_t i = 0; i < roce_yaml_count(l->yaml, node); i++) {
+		roce_yaml_node_t value;
+		const char *name = take_key(l, node, i, &value);
+
+		if (name && roce_words_find(words, name) < 0)
+			add_unknown(l, roce_yaml_line(l->yaml, value), "key", name, words);
+	}
+	return true;
+}
+
+/* NULL, said, where it is missing or no text. */
+static const char *need_text(struct loader *l, roce_yaml_node_t mapping, const char *where,
+			     const char *name)
+{
+	roce_yaml_node_t node = find_value(l, mapping, name);
+	const char *text = node ? roce_yaml_text(l->yaml, node) : NULL;
+
+	if (text && *text)
+		return text;
+	roce_problem_add(l->problems, roce_yaml_line(l->yaml, node ? node : mapping),
+			 "%s: `%s` is %s, expected a text", where, name,
+			 node ? (text ? "empty" : roce_yaml_what(l->yaml, node)) : "missing");
+	return NULL;
+}
+
+static double load_seconds(struct loader *l, roce_yaml_node_t mapping, const char *name, double def)
+{
+	roce_yaml_node_t node = find_value(l, mapping, name);
+	const char *text = node ? roce_yaml_text(l->yaml, node) : NULL;
+	uint64_t ps;
+
+	if (!node)
+		return def;
+	if (text && !roce_unit_parse(ROCE_UNIT_TIME, text, &ps) && ps > 0 &&
+	    ps <= 3600 * ROCE_PS_PER_S)
+		return (double)ps / (double)ROCE_PS_PER_S;
+	roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
+			 "%s: found %.60s, expected a time up to 3600s, as 5s", name,
+			 roce_yaml_what(l->yaml, node));
+	return def;
+}
+
+/* ---- kind and parameters ---- */
+
+static const struct roce_verify_kind *load_kind(struct loader *l, roce_yaml_node_t node,
+						const char *where)
+{
+	const char *name = need_text(l, node, where, "kind");
+	const struct roce_verify_kind *kind = name ? roce_verify_kind_find(name) : NULL;
+	char words[512] = "";
+	size_t used = 0;
+
+	if (kind || !name)
+		return kind;
+	for (uint32_t i = 0; i < roce_verify_kind_count && used < sizeof(words); i++)
+		used += (size_t)snprintf(words + used, sizeof(words) - used, "%s%s", i ? "|" : "",
+					 roce_verify_kinds[i].name);
+	add_unknown(l, roce_yaml_line(l->yaml, find_value(l, node, "kind")), "kind of case", name,
+		    words);
+	return NULL;
+}
+
+static void load_parameter(struct loader *l, const struct roce_verify_kind *kind, const char *name,
+			   roce_yaml_node_t node, void *out)
+{
+	const struct roce_key *key = roce_section_find(&kind->parameters, name);
+	uint32_t line = roce_yaml_line(l->yaml, node);
+	const char *text = roce_yaml_text(l->yaml, node);
+	char reason[256];
+	char nearest[64];
+	bool is_near;
+
+	if (!key) {
+		is_near = roce_section_nearest(&kind->parameters, name, nearest, sizeof(nearest));
+		roce_problem_add(l->problems, line, "kind %s has no parameter %.60s%s%s%s",
+				 kind->name, name, is_near ? "; did you mean " : "",
+				 is_near ? nearest : "", is_near ? "?" : "");
+	} else if (!text) {
+		roce_problem_add(l->problems, line, "%s: found %s, expected %s", name,
+				 roce_yaml_what(l->yaml, node), roce_key_expected(key));
+	} else if (!roce_key_parse(key, text, out, reason, sizeof(reason))) {
+		roce_problem_add(l->problems, line, "%s: %s", name, reason);
+	}
+}
+
+static json_t *load_parameters(struct loader *l, const struct roce_verify_kind *kind,
+			       roce_yaml_node_t node)
+{
+	struct roce_word_store store = {0};
+	uint64_t out[PARAMETERS_MAX / sizeof(uint64_t)];
+	json_t *json;
+
+	if (kind->parameters.size > sizeof(out) ||
+	    !roce_section_defaults(&kind->parameters, &store, out)) {
+		roce_problem_add(l->problems, 0, "out of memory");
+		return NULL;
+	}
+	if (node && !roce_yaml_is_mapping(l->yaml, node))
+		roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
+				 "parameters: found %.60s, expected a mapping",
+				 roce_yaml_what(l->yaml, node));
+	for (uint32_t i = 0;
+	     node && roce_yaml_is_mapping(l->yaml, node) && i < roce_yaml_count(l->yaml, node);
+	     i++) {
+		roce_yaml_node_t value;
+		const char *name = take_key(l, node, i, &value);
+
+		if (name)
+			load_parameter(l, kind, name, value, out);
+	}
+	json = roce_verify_parameters_json(kind, out);
+	if (!json)
+		roce_problem_add(l->problems, 0, "out of memory");
+	return json;
+}
+
+/* ---- thresholds ---- */
+
+/* A factor ("3", "0.95", "95%") or a quantity of the unit. */
+static int parse_bound(const char *text, bool is_factor, enum roce_verify_unit unit, double *out)
+{
+	uint64_t value;
+	char *end;
+	int rc;
+
+	if (!is_factor)
+		return roce_verify_unit_parse(unit, text, out);
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	*out = strtod(text, &end);
+	if (!*end)
+		return *out <= 1e6 ? 0 : -ERANGE;
+	rc = roce_unit_parse(ROCE_UNIT_PERCENT, text, &value);
+	if (!rc)
+		*out = (double)value / (double)ROCE_FRACTION_ONE;
+	return rc;
+}
+
+static bool load_bound(struct loader *l, roce_yaml_node_t mapping, const char *name, bool is_factor,
+		       enum roce_verify_unit unit, double *out)
+{
+	roce_yaml_node_t node = find_value(l, mapping, name);
+	const char *text = node ? roce_yaml_text(l->yaml, node) : NULL;
+	int rc;
+
+	if (!node)
+		return false;
+	rc = text ? parse_bound(text, is_factor, unit, out) : -EINVAL;
+	if (rc)
+		roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
+				 "%s: found %.60s, expected %s%s", name,
+				 roce_yaml_what(l->yaml, node),
+				 is_factor ? "how many times the value of the case in `of`, as 2.5"
+					   : roce_verify_unit_expected(unit),
+				 rc == -ERANGE ? ", and not so much" : "");
+	return !rc;
+}
+
+/* What no value can hold, and what every one does. */
+static void check_possible(struct loader *l, const struct roce_verify_threshold *t,
+			   enum roce_verify_unit unit)
+{
+	double most = roce_verify_unit_most(unit);
+	const char *text = roce_verify_unit_str(unit);
+
+	if (t->has_least && t->has_most && t->least > t->most)
+		roce_problem_add(l->problems, t->line,
+				 "impossible threshold: at_least is above at_most");
+	if (t->of && ((t->has_most && t->most <= 0) || (t->has_least && t->least <= 0)))
+		roce_problem_add(l->problems, t->line,
+				 "impossible threshold: a factor must be above 0");
+	if (t->of)
+		return;
+	if (t->has_most && t->most <= 0 && unit != ROCE_VERIFY_COUNT && unit != ROCE_VERIFY_PERCENT)
+		roce_problem_add(l->problems, t->line,
+				 "impossible threshold: no value is at most 0 %s", text);
+	if ((t->has_least && t->least > most) || (t->has_most && t->most > most))
+		roce_problem_add(l->problems, t->line,
+				 "impossible threshold: no value is above %.0f %s", most, text);
+	if (t->has_least && t->least <= 0 && !t->has_most)
+		roce_problem_add(l->problems, t->line,
+				 "impossible threshold: every value is at least 0 %s, it could "
+				 "never fail",
+				 text);
+}
+
+static void check_floor(struct loader *l, const struct roce_verify_case *c,
+			const struct roce_verify_threshold *t)
+{
+	const struct roce_verify_case *floor = roce_verify_plan_find(l->plan, t->of);
+
+	if (!floor || floor >= c)
+		roce_problem_add(l->problems, t->line,
+				 "of: found %.60s, expected the name of a case before this one",
+				 t->of);
+	else if (floor->kind && c->kind &&
+		 floor->kind->numbers[floor->value].unit != c->kind->numbers[c->value].unit)
+		roce_problem_add(l->problems, t->line,
+				 "of: %.60s is measured in %s, and this case in %s", t->of,
+				 roce_verify_unit_str(floor->kind->numbers[floor->value].unit),
+				 roce_verify_unit_str(c->kind->numbers[c->value].unit));
+}
+
+static void load_threshold(struct loader *l, struct roce_verify_case *c, const char *profile,
+			   roce_yaml_node_t node)
+{
+	enum roce_verify_unit unit = c->kind->numbers[c->value].unit;
+	struct roce_verify_threshold *t = NULL;
+	roce_yaml_node_t of;
+	const char *source;
+
+	for (uint32_t i = 0; i < c->threshold_count; i++) {
+		if (strcmp(c->thresholds[i].profile, profile) == 0)
+			t = &c->thresholds[i];
+	}
+	if (!check_keys(l, node, "a threshold", THRESHOLD_KEYS))
+		return;
+	if (!t && c->threshold_count == ROCE_VERIFY_PROFILES_MAX) {
+		roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
+				 "more than %u profiles", ROCE_VERIFY_PROFILES_MAX);
+		return;
+	}
+	t = t ? t : &c->thresholds[c->threshold_count++];
+	of = find_value(l, node, "of");
+	source = need_text(l, node, "a threshold", "source");
+	*t = (struct roce_verify_threshold){
+		.profile = profile,
+		.of = of ? need_text(l, node, "a threshold", "of") : NULL,
+		.source = source ? source : "",
+		.line = roce_yaml_line(l->yaml, node),
+	};
+	t->has_least = load_bound(l, node, "at_least", of, unit, &t->least);
+	t->has_most = load_bound(l, node, "at_most", of, unit, &t->most);
+	if (!find_value(l, node, "at_least") && !find_value(l, node, "at_most"))
+		roce_problem_add(l->problems, t->line,
+				 "a threshold: neither at_least nor at_most is there");
+	check_possible(l, t, unit);
+	if (t->of)
+		check_floor(l, c, t);
+}
+
+static void load_thresholds(struct loader *l, struct roce_verify_case *c, roce_yaml_node_t node)
+{
+	if (!roce_yaml_is_mapping(l->yaml, node)) {
+		roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
+				 "thresholds: found %.60s, expected a mapping of profiles",
+				 roce_yaml_what(l->yaml, node));
+		return;
+	}
+	for (uint32_t i = 0; i < roce_yaml_count(l->yaml, node); i++) {
+		roce_yaml_node_t value;
+		const char *profile = take_key(l, node, i, &value);
+
+		if (profile)
+			load_threshold(l, c, profile, value);
+	}
+}
+
+/* ---- cases ---- */
+
+static bool is_good_name(const char *name)
+{
+	return strlen(name) < 100 && strchr(name, '/') && *name != '/' &&
+	       name[strlen(name) - 1] != '/' &&
+	       !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-./")];
+}
+
+static const char *load_name(struct loader *l, roce_yaml_node_t node, const char *where,
+			     uint32_t index)
+{
+	const char *name = need_text(l, node, where, "name");
+	uint32_t line = roce_yaml_line(l->yaml, node);
+
+	if (!name)
+		return NULL;
+	if (!is_good_name(name)) {
+		roce_problem_add(l->problems, line,
+				 "name: found %.60s, expected group/case of small letters, digits, "
+				 "_, - and .",
+				 name);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < index; i++) {
+		if (l->plan->cases[i].name && strcmp(l->plan->cases[i].name, name) == 0) {
+			roce_problem_add(l->problems, line, "name: %.60s is line %u's already",
+					 name, l->plan->cases[i].line);
+			return NULL;
+		}
+	}
+	return name;
+}
+
+static uint32_t load_value(struct loader *l, const struct roce_verify_kind *kind,
+			   roce_yaml_node_t node)
+{
+	roce_yaml_node_t value = find_value(l, node, "value");
+	const char *text = value ? roce_yaml_text(l->yaml, value) : NULL;
+	int index = text ? roce_verify_number_find(kind, text) : -1;
+	char words[256] = "";
+	size_t used = 0;
+
+	if (!value)
+		return 0;
+	if (index >= 0)
+		return (uint32_t)index;
+	for (uint32_t i = 0; i < kind->number_count && used < sizeof(words); i++)
+		used += (size_t)snprintf(words + used, sizeof(words) - used, "%s%s", i ? "|" : "",
+					 kind->numbers[i].name);
+	add_unknown(l, roce_yaml_line(l->yaml, value), "value", roce_yaml_what(l->yaml, value),
+		    words);
+	return 0;
+}
+
+static void load_case(struct loader *l, roce_yaml_node_t node, uint32_t index)
+{
+	struct roce_verify_case *c = &l->plan->cases[index];
+	const char *proves;
+	char where[64];
+
+	snprintf(where, sizeof(where), "case %u", index + 1);
+	c->line = roce_yaml_line(l->yaml, node);
+	if (!check_keys(l, node, where, CASE_KEYS))
+		return;
+	c->name = load_name(l, node, where, index);
+	c->kind = load_kind(l, node, where);
+	proves = need_text(l, node, where, "proves");
+	c->proves = proves ? proves : "";
+	c->takes_s = load_seconds(l, node, "takes", TAKES_S);
+	c->timeout_s = load_seconds(l, node, "timeout", TIMEOUT_S);
+	if (!c->kind)
+		return;
+	c->parameters = load_parameters(l, c->kind, find_value(l, node, "parameters"));
+	c->value = load_value(l, c->kind, node);
+	if (find_value(l, node, "thresholds"))
+		load_thresholds(l, c, find_value(l, node, "thresholds"));
+}
+
+static bool load_list(struct loader *l, roce_yaml_node_t *out)
+{
+	roce_yaml_node_t node = find_value(l, ROCE_YAML_ROOT, "cases");
+
+	if (!node || !roce_yaml_is_list(l->yaml, node) || !roce_yaml_count(l->yaml, node)) {
+		roce_problem_add(l->problems, node ? roce_yaml_line(l->yaml, node) : 0,
+				 "cases: found %.60s, expected a list of cases",
+				 node ? roce_yaml_what(l->yaml, node) : "nothing");
+		return false;
+	}
+	if (roce_yaml_count(l->yaml, node) > ROCE_VERIFY_CASES_MAX) {
+		roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
+				 "cases: %u, expected at most %u", roce_yaml_count(l->yaml, node),
+				 ROCE_VERIFY_CASES_MAX);
+		return false;
+	}
+	*out = node;
+	return true;
+}
+
+static void load_file(struct loader *l)
+{
+	roce_yaml_node_t list;
+	const char *name;
+	uint32_t count;
+
+	if (!roce_yaml_line(l->yaml, ROCE_YAML_ROOT) ||
+	    !check_keys(l, ROCE_YAML_ROOT, "a plan", "name|cases")) {
+		if (!l->problems->count)
+			roce_problem_add(l->problems, 0, "the plan is empty");
+		return;
+	}
+	name = need_text(l, ROCE_YAML_ROOT, "a plan", "name");
+	l->plan->name = name ? name : "";
+	if (!load_list(l, &list))
+		return;
+	count = roce_yaml_count(l->yaml, list);
+	l->plan->cases = calloc(count, sizeof(*l->plan->cases));
+	if (!l->plan->cases) {
+		roce_problem_add(l->problems, 0, "out of memory");
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		l->plan->case_count = i + 1;
+		load_case(l, roce_yaml_item(l->yaml, list, i), i);
+	}
+}
+
+struct roce_verify_plan *roce_verify_plan_load(const char *text, size_t length, const char *file,
+					       struct roce_problems *problems)
+{
+	struct loader l = {.problems = problems};
+
+	l.yaml = roce_yaml_create(text, length, problems);
+	if (!l.yaml)
+		return NULL;
+	l.plan = calloc(1, sizeof(*l.plan));
+	if (!l.plan) {
+		roce_problem_add(problems, 0, "out of memory");
+		roce_yaml_destroy(l.yaml);
+		return NULL;
+	}
+	l.plan->yaml = l.yaml;
+	l.plan->file = file;
+	load_file(&l);
+	if (problems->count) {
+		roce_verify_plan_destroy(l.plan);
+		return NULL;
+	}
+	return l.plan;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* JUnit's XML, as its readers agree on it: one suite, the group as the class of a case. */
+#include "verify/record.h"
+
+#include "verify/kind.h"
+
+#include <string.h>
+
+/* Control characters may not stand in XML at all. */
+static void print_text(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			fputc((unsigned char)*text < 0x20 ? ' ' : *text, out);
+			break;
+		}
+	}
+}
+
+static void print_attribute(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, " %s=\"", name);
+	print_text(out, text);
+	fputc('"', out);
+}
+
+static void print_outcome(FILE *out, const struct roce_verify_record *record,
+			  const struct roce_verify_outcome *o)
+{
+	const char *slash = strchr(o->c->name, '/');
+	char group[112];
+	char name[128];
+	char value[96];
+	char threshold[256];
+
+	snprintf(group, sizeof(group), "%.*s", (int)(slash - o->c->name), o->c->name);
+	snprintf(name, sizeof(name), record->repeat > 1 ? "%s#%u" : "%s", slash + 1, o->round);
+	fputs("  <testcase", out);
+	print_attribute(out, "classname", group);
+	print_attribute(out, "name", name);
+	fprintf(out, " time=\"%.3f\">\n", o->seconds);
+	if (o->verdict == ROCE_VERIFY_FAIL || o->verdict == ROCE_VERIFY_SKIPPED) {
+		fputs(o->verdict == ROCE_VERIFY_FAIL ? "    <failure" : "    <skipped", out);
+		print_attribute(out, "message", o->reason ? o->reason : "");
+		fputs("/>\n", out);
+	}
+	roce_verify_threshold_text(o, threshold, sizeof(threshold));
+	fputs("    <system-out>", out);
+	print_text(out, o->c->proves);
+	if (o->has_value) {
+		roce_verify_unit_format(o->c->kind->numbers[o->c->value].unit, o->value, value,
+					sizeof(value));
+		fputs("; ", out);
+		print_text(out, o->c->kind->numbers[o->c->value].name);
+		fprintf(out, " %s", value);
+	}
+	if (*threshold) {
+		fputs("; ", out);
+		print_text(out, threshold);
+	}
+	fputs("</system-out>\n  </testcase>\n", out);
+}
+
+void roce_verify_record_junit(const struct roce_verify_record *record, FILE *out)
+{
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite", out);
+	print_attribute(out, "name", record->plan->name);
+	fprintf(out, " tests=\"%u\" failures=\"%u\" errors=\"0\" skipped=\"%u\" time=\"%.3f\">\n",
+		record->outcome_count, roce_verify_record_count(record, ROCE_VERIFY_FAIL),
+		roce_verify_record_count(record, ROCE_VERIFY_SKIPPED), record->seconds);
+	for (uint32_t i = 0; i < record->outcome_count; i++)
+		print_outcome(out, record, &record->outcomes[i]);
+	fputs("</testsuite>\n", out);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One loop over the two agents' sockets and the signals. A case ends when both sides have told
+ * their result; when one has failed, the other has a moment to say what it saw, and is stopped.
+ */
+#include "verify/run.h"
+
+#include "base/clock.h"
+#include "base/prng.h"
+#include "verify/judge.h"
+#include "verify/kind.h"
+#include "verify/lines.h"
+#include "verify/protocol.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_MS 100
+#define HELLO_S 60
+#define GRACE_S 3 /* for the other side's word after a failure, and beyond a case's time */
+
+struct runner {
+	const struct roce_verify_run_options *options;
+	const struct roce_verify_watcher *watcher;
+	struct roce_verify_record *record;
+	struct roce_lines lines[ROCE_VERIFY_SIDES];
+	roce_ns_t heard_at[ROCE_VERIFY_SIDES];
+	uint32_t number;
+	json_t *results[ROCE_VERIFY_SIDES];
+	roce_ns_t deadline;
+	bool is_one_done; /* deadline is that of the other's word */
+};
+
+__attribute__((format(printf, 2, 3))) static bool break_off(struct runner *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (r->record->broken_off)
+		return false;
+	va_start(ap, fmt);
+	if (vasprintf(&r->record->broken_off, fmt, ap) < 0)
+		r->record->broken_off = NULL;
+	va_end(ap);
+	return false;
+}
+
+static const char *side_str(int side)
+{
+	return roce_verify_side_str((enum roce_verify_side)side);
+}
+
+static bool is_gone(struct runner *r, int side, int rc)
+{
+	if (rc == -EPIPE)
+		return break_off(r, "the %s's agent has gone", side_str(side));
+	return break_off(r, "the %s's agent: %s", side_str(side), strerror(-rc));
+}
+
+static bool send_to(struct runner *r, int side, json_t *message)
+{
+	int rc = roce_lines_send(&r->lines[side], message);
+
+	return rc ? is_gone(r, side, rc) : true;
+}
+
+/* ---- messages ---- */
+
+static void take_result(struct runner *r, int side, json_t *message)
+{
+	if (r->results[side])
+		return;
+	r->results[side] = json_incref(message);
+	if (strcmp(roce_json_text(message, "verdict"), "ok") != 0 && !r->is_one_done) {
+		r->is_one_done = true;
+		r->deadline = roce_clock_now() + GRACE_S * ROCE_NS_PER_S;
+	}
+}
+
+static bool take_message(struct runner *r, int side, json_t *message)
+{
+	const char *is = roce_json_text(message, "is");
+
+	r->heard_at[side] = roce_clock_now();
+	if (strcmp(is, "hello") == 0) {
+		if (*roce_json_text(message, "reason"))
+			return break_off(r, "the %s cannot list its devices: %s", side_str(side),
+					 roce_json_text(message, "reason"));
+		json_decref(r->record->facts[side]);
+		r->record->facts[side] = json_incref(message);
+		return true;
+	}
+	if ((uint32_t)roce_json_number(message, "run") != r->number)
+		return true; /* alive, or of a case that was stopped */
+	if (strcmp(is, "relay") == 0)
+		return send_to(r, !side,
+			       json_pack("{s:s, s:i, s:O}", "do", "relay", "run", (int)r->number,
+					 "data", json_object_get(message, "data")));
+	if (strcmp(is, "progress") == 0 && r->watcher->progress)
+		r->watcher->progress(r->watcher->context, r->record,
+				     roce_json_number(message, "part"));
+	if (strcmp(is, "result") == 0)
+		take_result(r, side, message);
+	return true;
+}
+
+static bool take_messages(struct runner *r, int side)
+{
+	json_t *message;
+	int rc = roce_lines_fill(&r->lines[side]);
+	int taken;
+	bool is_good = true;
+
+	while (is_good && (taken = roce_lines_take(&r->lines[side], &message)) != 0) {
+		if (taken < 0)
+			return break_off(r, "the %s's agent sends what is no message",
+					 side_str(side));
+		is_good = take_message(r, side, message);
+		json_decref(message);
+	}
+	return rc ? is_gone(r, side, rc) : is_good;
+}
+
+/* Waits a tick. False: the run is over. */
+static bool turn(struct runner *r)
+{
+	struct pollfd p[] = {
+		{.fd = r->lines[0].fd, .events = POLLIN},
+		{.fd = r->lines[1].fd, .events = POLLIN},
+		{.fd = r->options->signal_fd, .events = POLLIN},
+	};
+	roce_ns_t now;
+
+	if (poll(p, 3, TICK_MS) < 0 && errno != EINTR)
+		return break_off(r, "poll: %s", strerror(errno));
+	if (p[2].revents)
+		return break_off(r, "interrupted");
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		if (p[side].revents && !take_messages(r, side))
+			return false;
+	}
+	now = roce_clock_now();
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		if (now > r->heard_at[side] + ROCE_VERIFY_SILENT_S * ROCE_NS_PER_S)
+			return break_off(r, "no word from the %s's agent for %d s", side_str(side),
+					 ROCE_VERIFY_SILENT_S);
+	}
+	if (r->watcher->progress)
+		r->watcher->progress(r->watcher->context, r->record, -1);
+	return true;
+}
+
+/* ---- a case ---- */
+
+static bool say_hello(struct runner *r)
+{
+	roce_ns_t deadline = roce_clock_now() + HELLO_S * ROCE_NS_PER_S;
+
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		r->heard_at[side] = roce_clock_now();
+		if (!send_to(r, side, json_pack("{s:s}", "do", "hello")))
+			return false;
+	}
+	while (!r->record->facts[0] || !r->record->facts[1]) {
+		if (!turn(r))
+			return false;
+		if (roce_clock_now() > deadline)
+			return break_off(r, "the %s's agent does not list its devices",
+					 side_str(r->record->facts[0] != NULL));
+	}
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		const json_t *facts = r->record->facts[side];
+
+		if ((int)roce_json_number(facts, "protocol") != ROCE_VERIFY_PROTOCOL ||
+		    strcmp(roce_json_text(facts, "version"), UROCE_VERSION) != 0)
+			return break_off(r, "the %s's agent is version %s, and this is %s",
+					 side_str(side), roce_json_text(facts, "version"),
+					 UROCE_VERSION);
+	}
+	return true;
+}
+
+static bool give_order(struct runner *r, const struct roce_verify_outcome *o)
+{
+	json_t *none = json_object();
+	bool is_good = true;
+
+	for (int side = 0; side < ROCE_VERIFY_SIDES && is_good; side++) {
+		json_t *where = r->options->where[side];
+
+		is_good = send_to(r, side,
+				  json_pack("{s:s, s:i, s:s, s:s, s:I, s:O, s:O, s:f}", "do", "run",
+					    "run", (int)r->number, "kind", o->c->kind->name, "role",
+					    side_str(side), "seed", (json_int_t)o->seed,
+					    "parameters", o->c->parameters, "where",
+					    where ? where : none, "timeout_s", o->c->timeout_s));
+	}
+	json_decref(none);
+	return is_good;
+}
+
+static bool stop_late_ones(struct runner *r)
+{
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		if (!r->results[side] && !send_to(r, side, json_pack("{s:s}", "do", "stop")))
+			return false;
+	}
+	return true;
+}
+
+static bool await_results(struct runner *r)
+{
+	while (!r->results[0] || !r->results[1]) {
+		if (!turn(r))
+			return false;
+		if (roce_clock_now() > r->deadline)
+			return stop_late_ones(r);
+	}
+	return true;
+}
+
+static void finish(struct runner *r, struct roce_verify_outcome *o, bool is_good)
+{
+	bool is_late = roce_clock_now() > r->deadline;
+
+	roce_verify_judge(o, r->results, r->record);
+	if (!is_good && o->verdict != ROCE_VERIFY_FAIL) {
+		o->verdict = ROCE_VERIFY_FAIL;
+		free(o->reason);
+		o->reason = NULL;
+	}
+	if (!is_good && (!o->reason || !r->results[0] || !r->results[1]))
+		roce_verify_outcome_reason(
+			o, "%s", r->record->broken_off ? r->record->broken_off : "broken off");
+	else if (is_late && !r->is_one_done)
+		roce_verify_outcome_reason(o, "not ended in %g s (%s)", o->c->timeout_s,
+					   !r->results[0] && !r->results[1] ? "neither side"
+					   : r->results[0]		    ? "target"
+									    : "initiator");
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		json_decref(r->results[side]);
+		r->results[side] = NULL;
+	}
+}
+
+static bool run_case(struct runner *r, const struct roce_verify_case *c, uint32_t round)
+{
+	struct roce_verify_outcome *o = roce_verify_record_add(r->record, c, round);
+	struct roce_prng prng = {r->record->seed + round - 1};
+	roce_ns_t begun = roce_clock_now();
+	bool is_good;
+
+	/* The same for a case alone and among others; small enough for every reader of JSON. */
+	o->seed = roce_prng_next(&prng) >> 12;
+	r->number++;
+	r->is_one_done = false;
+	r->deadline = begun + (roce_ns_t)((c->timeout_s + GRACE_S) * 1e9);
+	if (r->watcher->begun)
+		r->watcher->begun(r->watcher->context, r->record, c, round);
+	is_good = give_order(r, o) && await_results(r);
+	o->seconds = (double)(roce_clock_now() - begun) / 1e9;
+	finish(r, o, is_good);
+	if (r->watcher->ended)
+		r->watcher->ended(r->watcher->context, r->record, o);
+	return is_good;
+}
+
+/* ---- all of them ---- */
+
+static void skip_case(struct runner *r, const struct roce_verify_case *c, uint32_t round)
+{
+	struct roce_verify_outcome *o = roce_verify_record_add(r->record, c, round);
+
+	roce_verify_outcome_reason(o, "not run: %s",
+				   r->record->broken_off ? r->record->broken_off : "broken off");
+}
+
+static bool run_all(struct runner *r)
+{
+	const struct roce_verify_plan *plan = r->record->plan;
+	bool is_good = say_hello(r);
+
+	for (uint32_t i = 0; i < plan->case_count; i++) {
+		for (uint32_t round = 1; plan->cases[i].is_wanted && round <= r->record->repeat;
+		     round++) {
+			if (is_good)
+				is_good = run_case(r, &plan->cases[i], round);
+			else
+				skip_case(r, &plan->cases[i], round);
+		}
+	}
+	return is_good;
+}
+
+bool roce_verify_run(const struct roce_verify_run_options *options,
+		     const struct roce_verify_watcher *watcher, struct roce_verify_record *record)
+{
+	struct runner r = {.options = options, .watcher = watcher, .record = record};
+	roce_ns_t begun = roce_clock_now();
+
+	record->started = time(NULL);
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++)
+		roce_lines_init(&r.lines[side], options->fds[side], ROCE_VERIFY_LINE_MAX);
+	record->is_complete = run_all(&r);
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		(void)roce_lines_send(&r.lines[side], json_pack("{s:s}", "do", "quit"));
+		roce_lines_fini(&r.lines[side]);
+	}
+	record->seconds = (double)(roce_clock_now() - begun) / 1e9;
+	return record->is_complete;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A run as it is seen on the terminal: a line for each case, and below them what is under way. */
+#ifndef ROCE_VERIFY_TERMINAL_H
+#define ROCE_VERIFY_TERMINAL_H
+
+#include "verify/run.h"
+
+#include <stdio.h>
+
+struct roce_verify_terminal {
+	FILE *out;
+	bool has_bar; /* the standard error is a terminal */
+	bool has_colours;
+	bool is_quiet; /* failures only */
+	double begun;
+	double drawn;
+	double takes_done; /* by the plan's estimates */
+	double takes_all;
+	double part; /* of the case under way */
+	const struct roce_verify_case *c;
+	uint32_t round;
+};
+
+void roce_verify_terminal_init(struct roce_verify_terminal *t, FILE *out,
+			       const struct roce_verify_record *record, bool is_quiet);
+struct roce_verify_watcher roce_verify_terminal_watcher(struct roce_verify_terminal *t);
+/* The last lines: counts, failures once more, why it was broken off. */
+void roce_verify_terminal_summary(const struct roce_verify_terminal *t,
+				  const struct roce_verify_record *record);
+
+#endif
