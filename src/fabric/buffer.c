@@ -189,8 +189,8 @@ static bool may_resume(const struct roce_fabric_switch *sw, const struct roce_fa
 void roce_fabric_buffer_give(struct roce_fabric_switch *sw, struct roce_fabric_port *port,
 			     const struct roce_fabric_frame *frame)
 {
-	const struct roce_fabric_buffer *cfg = &port->profile->cfg.buffer[frame->prio];
-	struct roce_fabric_ingress *in = &port->ingress[frame->prio];
+	const struct roce_fabric_buffer *cfg = &port->profile->cfg.buffer[frame->in_prio];
+	struct roce_fabric_ingress *in = &port->ingress[frame->in_prio];
 	uint32_t bytes = frame->bytes;
 	uint32_t part = bytes < in->headroom_bytes ? bytes : in->headroom_bytes;
 
@@ -203,8 +203,8 @@ void roce_fabric_buffer_give(struct roce_fabric_switch *sw, struct roce_fabric_p
 	bytes -= part;
 	sw->shared_used -= shared_part(cfg, in->bytes) - shared_part(cfg, in->bytes - bytes);
 	in->bytes -= bytes;
-	if (__builtin_expect(port->told >> frame->prio & 1, 0) && may_resume(sw, cfg, in))
-		roce_fabric_pause_tell(port, frame->prio, false);
+	if (__builtin_expect(port->told >> frame->in_prio & 1, 0) && may_resume(sw, cfg, in))
+		roce_fabric_pause_tell(port, frame->in_prio, false);
 }
 
 /* ---- sizes ---- */

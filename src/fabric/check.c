@@ -49,7 +49,7 @@ static enum roce_fabric_fault check_qos(const struct roce_fabric_qos *qos)
 			return ROCE_FABRIC_FAULT_PRIO;
 	for (uint32_t i = 0; i < ROCE_FABRIC_PRIOS; i++) {
 		if (qos->prio_to_tc[i] >= ROCE_FABRIC_PRIOS ||
-		    qos->pcp_to_prio[i] >= ROCE_FABRIC_PRIOS)
+		    qos->pcp_to_prio[i] >= ROCE_FABRIC_PRIOS || qos->remark[i] >= ROCE_FABRIC_PRIOS)
 			return ROCE_FABRIC_FAULT_PRIO;
 		if (qos->tc_scheduler[i] == ROCE_FABRIC_DWRR && qos->tc_weight[i] == 0)
 			return ROCE_FABRIC_FAULT_WEIGHT;

@@ -35,11 +35,12 @@ static bool is_paused(const struct roce_fabric_port *port, uint32_t prio)
 /* Does a frame that came in by `in_port` with `in_prio` stand here? */
 static bool holds_frame_of(const struct roce_fabric_port *out, uint32_t in_port, uint32_t prio)
 {
-	uint8_t tc = out->profile->cfg.qos.prio_to_tc[prio];
+	const struct roce_fabric_qos *qos = &out->profile->cfg.qos;
+	uint8_t tc = qos->prio_to_tc[qos->remark[prio]];
 	const struct roce_fabric_frame *frame;
 
 	for (frame = out->queues[tc].fifo.head; frame; frame = frame->next)
-		if (frame->in_port == in_port && frame->prio == prio)
+		if (frame->in_port == in_port && frame->in_prio == prio)
 			return true;
 	return false;
 }
@@ -57,11 +58,12 @@ static uint32_t follow(struct roce_fabric_deadlock *d, const struct roce_fabric_
 		return 0;
 	for (uint32_t p = 0; p < next->port_count; p++) {
 		struct roce_fabric_port *out = &next->ports[p];
+		uint32_t out_prio = out->profile->cfg.qos.remark[prio];
 		uint32_t length;
 
-		if (!is_paused(out, prio) || !holds_frame_of(out, port->peer->index, prio))
+		if (!is_paused(out, out_prio) || !holds_frame_of(out, port->peer->index, prio))
 			continue;
-		length = visit(d, out, prio, depth);
+		length = visit(d, out, out_prio, depth);
 		if (length)
 			return length;
 	}
@@ -78,7 +80,7 @@ static uint32_t visit(struct roce_fabric_deadlock *d, struct roce_fabric_port *p
 		uint32_t first = depth;
 
 		while (d->path[first - 1].node != port->node->index ||
-		       d->path[first - 1].port != port->index)
+		       d->path[first - 1].port != port->index || d->path[first - 1].prio != prio)
 			first--;
 		d->path += first - 1;
 		return depth - first + 1;

@@ -34,6 +34,7 @@ void roce_fabric_port_defaults(struct roce_fabric_port_config *out)
 		out->qos.dscp_to_prio[i] = (uint8_t)(i / 8);
 	for (uint32_t i = 0; i < ROCE_FABRIC_PRIOS; i++) {
 		out->qos.pcp_to_prio[i] = (uint8_t)i;
+		out->qos.remark[i] = (uint8_t)i;
 		out->qos.prio_to_tc[i] = i == PRIO_ROCE || i == PRIO_CNP ? (uint8_t)i : 0;
 		out->qos.tc_scheduler[i] = i == PRIO_CNP ? ROCE_FABRIC_STRICT : ROCE_FABRIC_DWRR;
 		out->qos.tc_weight[i] = i == PRIO_ROCE || i == 0 ? 50 : 1;

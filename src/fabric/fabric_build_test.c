@@ -82,6 +82,8 @@ static void build__refuses_each_mistake(void **state)
 	REFUSED(p.sw.port.mtu_bytes = 9979, ROCE_FABRIC_FAULT_MTU);
 	REFUSED(p.sw.port.qos.prio_to_tc[5] = 8, ROCE_FABRIC_FAULT_PRIO);
 	REFUSED(p.sw.port.qos.dscp_to_prio[63] = 8, ROCE_FABRIC_FAULT_PRIO);
+	REFUSED(p.sw.port.qos.pcp_to_prio[7] = 8, ROCE_FABRIC_FAULT_PRIO);
+	REFUSED(p.sw.port.qos.remark[7] = 8, ROCE_FABRIC_FAULT_PRIO);
 	REFUSED(p.sw.port.qos.tc_weight[0] = 0, ROCE_FABRIC_FAULT_WEIGHT);
 	REFUSED(p.sw.port.ecn[3].kmin_bytes = 2000000, ROCE_FABRIC_FAULT_ECN);
 	REFUSED(p.sw.port.ecn[3].pmax_ppm = 1000001, ROCE_FABRIC_FAULT_ECN);

@@ -39,7 +39,8 @@ struct roce_fabric_frame {
 	uint32_t in_port;
 	uint32_t block; /* with FRAME_REAL */
 	uint16_t udp_sport;
-	uint8_t prio; /* at the node where it is */
+	uint8_t prio;	 /* at the node where it is; queued: of the port that it leaves by */
+	uint8_t in_prio; /* at a switch: of the port that it came in at */
 	uint8_t pcp;
 	uint8_t traffic_class;
 	uint8_t ttl;

@@ -47,6 +47,9 @@ struct roce_fabric_qos {
 	uint8_t dscp_to_prio[ROCE_FABRIC_DSCPS];
 	uint8_t pcp_to_prio[ROCE_FABRIC_PRIOS];
 	uint8_t prio_to_tc[ROCE_FABRIC_PRIOS];
+	/* Of a switch: the priority with which a frame of this one leaves by the port, in its
+	 * queue, its DSCP and its PCP. Where it came in it keeps its old one. */
+	uint8_t remark[ROCE_FABRIC_PRIOS];
 	uint8_t tc_scheduler[ROCE_FABRIC_PRIOS]; /* enum roce_fabric_scheduler */
 	uint8_t tc_weight[ROCE_FABRIC_PRIOS];	 /* DWRR: percent, or any ratio; 1 to 255 */
 };

@@ -130,8 +130,8 @@ static enum wred draw_wred(struct roce_fabric_switch *sw, const struct roce_fabr
 	return (roce_prng_next(&sw->wred) >> 32) * PPM < ppm << 32 ? WRED_HIT : WRED_PASS;
 }
 
-/* False: it cannot be marked. */
-static bool mark(struct roce_fabric_port *out, struct roce_fabric_frame *frame)
+/* False: it cannot be marked. It leaves with priority `prio`. */
+static bool mark(struct roce_fabric_port *out, struct roce_fabric_frame *frame, uint8_t prio)
 {
 	struct roce_fabric *f = out->f;
 
@@ -140,7 +140,7 @@ static bool mark(struct roce_fabric_port *out, struct roce_fabric_frame *frame)
 	if ((frame->traffic_class & ROCE_FABRIC_ECN_MASK) == ROCE_FABRIC_ECN_CE)
 		return true;
 	frame->traffic_class |= ROCE_FABRIC_ECN_CE;
-	out->prio_counters[frame->prio][ROCE_FABRIC_TX_ECN_MARKED]++;
+	out->prio_counters[prio][ROCE_FABRIC_TX_ECN_MARKED]++;
 	f->totals.ecn_marks++;
 	if (roce_fabric_is_observed(f) && f->observer->frame_marked) {
 		struct roce_fabric_frame_view view = roce_fabric_view_frame(f, frame);
@@ -193,6 +193,15 @@ static bool pass_checks(struct roce_fabric_port *in, struct roce_fabric_frame *f
 	return true;
 }
 
+/* The lower bits of the DSCP stay. */
+static void remark(struct roce_fabric_frame *frame, uint8_t prio)
+{
+	frame->prio = prio;
+	frame->traffic_class = (uint8_t)(prio << 5 | (frame->traffic_class & 0x1f));
+	if (frame->flags & ROCE_FABRIC_FRAME_TAGGED)
+		frame->pcp = prio;
+}
+
 void roce_fabric_switch_receive(struct roce_fabric_port *in, struct roce_fabric_frame *frame)
 {
 	struct roce_fabric_node *node = in->node;
@@ -200,7 +209,7 @@ void roce_fabric_switch_receive(struct roce_fabric_port *in, struct roce_fabric_
 	struct roce_fabric_port *out;
 	const struct roce_fabric_ecn *ecn;
 	enum roce_fabric_drop why = ROCE_FABRIC_DROP_NO_ROUTE;
-	uint8_t tc;
+	uint8_t prio, tc;
 
 	frame->prio = roce_fabric_classify(qos, frame->traffic_class, frame->pcp);
 	in->ingress[frame->prio].rx_packets++;
@@ -211,7 +220,8 @@ void roce_fabric_switch_receive(struct roce_fabric_port *in, struct roce_fabric_
 		roce_fabric_drop(in, frame, why);
 		return;
 	}
-	tc = out->profile->cfg.qos.prio_to_tc[frame->prio];
+	prio = out->profile->cfg.qos.remark[frame->prio];
+	tc = out->profile->cfg.qos.prio_to_tc[prio];
 	if (__builtin_expect(out->stormed >> tc & 1 || !out->is_up, 0)) {
 		roce_fabric_drop(out, frame,
 				 out->is_up ? ROCE_FABRIC_DROP_STORM : ROCE_FABRIC_DROP_LINK_DOWN);
@@ -219,8 +229,8 @@ void roce_fabric_switch_receive(struct roce_fabric_port *in, struct roce_fabric_
 	}
 	ecn = &out->profile->cfg.ecn[tc];
 	if (ecn->is_enabled && !ecn->is_at_dequeue &&
-	    draw_wred(node->sw, ecn, out->queues[tc].bytes) == WRED_HIT && !mark(out, frame) &&
-	    !ecn->is_mark_only) {
+	    draw_wred(node->sw, ecn, out->queues[tc].bytes) == WRED_HIT &&
+	    !mark(out, frame, prio) && !ecn->is_mark_only) {
 		roce_fabric_drop(out, frame, ROCE_FABRIC_DROP_WRED);
 		return;
 	}
@@ -229,6 +239,9 @@ void roce_fabric_switch_receive(struct roce_fabric_port *in, struct roce_fabric_
 		return;
 	}
 	frame->in_port = in->index;
+	frame->in_prio = frame->prio;
+	if (__builtin_expect(prio != frame->prio, 0))
+		remark(frame, prio);
 	frame->at_ps = ready_ps(in, out, frame);
 	roce_fabric_queue_push(out, frame, tc);
 	roce_fabric_port_kick(out);
@@ -242,7 +255,8 @@ bool roce_fabric_switch_leave(struct roce_fabric_port *out, const struct roce_fa
 
 	roce_fabric_buffer_give(sw, &out->node->ports[frame->in_port], frame);
 	if (!ecn->is_enabled || !ecn->is_at_dequeue ||
-	    draw_wred(sw, ecn, queue->bytes) == WRED_PASS || mark(out, frame) || ecn->is_mark_only)
+	    draw_wred(sw, ecn, queue->bytes) == WRED_PASS || mark(out, frame, frame->prio) ||
+	    ecn->is_mark_only)
 		return true;
 	roce_fabric_drop(out, frame, ROCE_FABRIC_DROP_WRED);
 	return false;

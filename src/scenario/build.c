@@ -118,6 +118,13 @@ static int add_node(struct roce_built *built, uint32_t node)
 	return r;
 }
 
+/* What goes over a global link goes on in the next class. */
+static void add_classes(const struct roce_plan *plan, struct roce_fabric_port_config *port)
+{
+	for (uint32_t i = 0; i + 1 < plan->class_count; i++)
+		port->qos.remark[plan->classes[i]] = plan->classes[i + 1];
+}
+
 static int add_edge(struct roce_built *built, uint32_t edge)
 {
 	const struct roce_plan *plan = built->plan;
@@ -130,9 +137,13 @@ static int add_edge(struct roce_built *built, uint32_t edge)
 	for (int side = 0; side < 2; side++) {
 		const struct roce_switch_conf *conf = plan->ports[side][edge];
 
-		if (!conf || conf == plan->switches[ends[side]])
+		bool has_classes = e->class == ROCE_EDGE_GLOBAL && plan->class_count;
+
+		if (!conf || (conf == plan->switches[ends[side]] && !has_classes))
 			continue;
 		roce_build_switch_port(conf, &ports[side]);
+		if (has_classes)
+			add_classes(plan, &ports[side]);
 		link.port[side] = &ports[side];
 	}
 	return roce_fabric_connect(built->fabric, e->a, e->b, &link, &built->edge_ports[0][edge],

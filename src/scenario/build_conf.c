@@ -83,6 +83,7 @@ void roce_build_switch_port(const struct roce_switch_conf *c, struct roce_fabric
 				   &c->prio_tc, &c->tsa, &c->tcbw, c->pause_quanta,
 				   c->pause_endless, c->pause_refresh, c->pause_response},
 		out);
+	memcpy(out->qos.remark, c->remark.at, sizeof(out->qos.remark));
 	for (uint32_t i = 0; i < ROCE_FABRIC_PRIOS; i++) {
 		struct roce_fabric_buffer *buffer = &out->buffer[i];
 		struct roce_fabric_ecn *ecn = &out->ecn[i];
@@ -134,6 +135,7 @@ void roce_build_host_port(const struct roce_host_conf *c, struct roce_fabric_por
 				   &c->prio_tc, &c->tsa, &c->tcbw, c->pause_quanta,
 				   c->pause_endless, c->pause_refresh, c->pause_response},
 		out);
+	memcpy(out->qos.remark, defaults.qos.remark, sizeof(out->qos.remark));
 	for (uint32_t i = 0; i < ROCE_FABRIC_PRIOS; i++)
 		out->buffer[i] = defaults.buffer[c->pfc.at[i] ? 3 : 0];
 }

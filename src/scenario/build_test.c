@@ -197,7 +197,7 @@ static void build__every_topology_carries_flows(void **state)
 		"kind: fat-tree",
 		"kind: dragonfly, groups: 3",
 		"kind: dragonfly, routing: minimal",
-		"kind: dragonfly, routing: valiant",
+		"kind: dragonfly, routing: valiant, classes: 3",
 		"kind: leaf-spine, routing: up-down, uplinks: 2",
 		"kind: ring, routing: clockwise",
 		"kind: graph, switch_names: [a, b], edges: [x-a, a-b, b-y, b-z]",

@@ -414,6 +414,7 @@ static bool resolve_all(struct roce_plan *plan, struct roce_problems *problems)
 	resolve_nodes(plan, problems, true);
 	resolve_ports(plan, problems);
 	check_all(plan, problems);
+	roce_check_classes(plan, problems);
 	roce_check_output(&plan->scenario->output, problems);
 	resolve_acl(plan, problems);
 	resolve_routes(plan, problems);

@@ -49,6 +49,8 @@ struct roce_plan {
 	const struct roce_switch_conf **switches; /* by node; NULL for hosts */
 	const struct roce_host_conf **hosts;	  /* by node; NULL for switches */
 	const struct roce_switch_conf **ports[2]; /* by edge, of its ends a and b; NULL for hosts */
+	uint8_t classes[8]; /* of a dragonfly, in the order in which packets go through them */
+	uint32_t class_count;
 	struct roce_flows flows;
 	struct roce_plan_acl *acl;
 	struct roce_plan_route *routes;
@@ -83,6 +85,8 @@ static inline const struct roce_link_conf *roce_plan_host_link(const struct roce
 void roce_check_switch(const struct roce_switch_conf *conf, struct roce_problems *problems);
 void roce_check_host(const struct roce_host_conf *conf, struct roce_problems *problems);
 void roce_check_output(const struct roce_output_conf *conf, struct roce_problems *problems);
+/* Lossless classes of a dragonfly, into plan->classes. */
+void roce_check_classes(struct roce_plan *plan, struct roce_problems *problems);
 /* "26:3" */
 bool roce_dscp_prio_parse(const char *text, uint8_t *out_dscp, uint8_t *out_prio);
 /* Bytes that a priority of one port may hold before XOFF, at most. */

@@ -168,6 +168,24 @@ static void plan_init__each_mistake(void **state)
 		{"topology: {routing: clockwise}\n", "routing: clockwise is for a ring"},
 		{"topology: {routing: minimal}\n", "routing: minimal is for a dragonfly"},
 		{"topology: {routing: valiant}\n", "routing: valiant is for a dragonfly"},
+		{"topology: {kind: dragonfly, routing: valiant}\n",
+		 "p.yaml:1: routing: valiant in one lossless class can lock up, expected `classes` "
+		 "too, as 3,4,5, or 3 to see it"},
+		{"topology: {kind: dragonfly, routing: valiant, classes: [3,9]}\n",
+		 "classes: found \"9\", expected different priorities, as 3,4,5"},
+		{"topology: {kind: dragonfly, classes: [3,3]}\n", "classes: found \"3\", expected"},
+		{"topology: {kind: dragonfly, classes: [3,4]}\n"
+		 "switch: {qos: {pfc: [0,0,0,1,1,0,0,0], prio_tc: [0,0,0,3,4,0,6,0]}}\n",
+		 "classes: found 2, expected 3 for such routes"},
+		{"topology: {kind: dragonfly, routing: minimal, classes: [3,4]}\n",
+		 "classes: priority 4 is not lossless at g0r0, `switch.qos.pfc`"},
+		{"topology: {kind: dragonfly, routing: minimal, classes: [3,4]}\n"
+		 "switch: {qos: {pfc: [0,0,0,1,1,0,0,0], prio_tc: [0,0,0,3,3,0,6,0]}}\n",
+		 "classes: priority 4 has no traffic class of its own at g0r0"},
+		{"topology: {kind: dragonfly, routing: minimal, classes: 4}\n"
+		 "switch: {qos: {pfc: [0,0,0,1,1,0,0,0]}}\n",
+		 "prio: 3 is lossless, but `topology.classes` begin with 4"},
+		{"topology: {classes: 3}\n", "classes: means nothing for kind star"},
 		{"hosts: [{match: h1, address: ipv6}]\n",
 		 "h0 and h1 have addresses of different kinds"},
 		{"topology: {kind: leaf-spine, oversubscription: \"3\"}\n",

@@ -91,7 +91,11 @@ enum roce_watchdog_action { ROCE_WATCHDOG_DROP, ROCE_WATCHDOG_FORWARD };
 	X(watchdog_action, "watchdog.action", WORD, "drop", NULL, NULL, "drop|forward", ROCE_WHOLE_SWITCH, \
 	  "what becomes of packets of a queue in a storm", "SONiC pfcwd start_default")
 /* clang-format on */
-#define ROCE_SWITCH_KEYS(X) ROCE_SWITCH_OWN_KEYS(X) ROCE_QOS_KEYS(X)
+#define ROCE_SWITCH_QOS_KEYS(X)                                                         \
+	X(remark, "qos.remark", PRIO_TC, "0,1,2,3,4,5,6,7", NULL, NULL, NULL, 0,        \
+	  "priority with which packets of each priority leave, in queue, DSCP and PCP", \
+	  "SONiC dual ToR has such a map, so that what comes back cannot lock up with what goes")
+#define ROCE_SWITCH_KEYS(X) ROCE_SWITCH_OWN_KEYS(X) ROCE_QOS_KEYS(X) ROCE_SWITCH_QOS_KEYS(X)
 
 struct roce_switch_conf {
 	ROCE_SWITCH_KEYS(ROCE_KEY_MEMBER)

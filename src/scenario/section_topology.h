@@ -88,6 +88,10 @@ enum roce_routing {
 	  "h: links to other groups at each switch", NULL)                                         \
 	X(groups, "groups", COUNT, "0", NULL, "4096", NULL, ON_DRAGONFLY,                          \
 	  "groups; 0: a*h+1, as many as there can be", "balanced dragonfly: a = 2p = 2h")          \
+	X(classes, "classes", LIST, "", NULL, NULL, NULL, ON_DRAGONFLY,                            \
+	  "lossless priorities: packets begin in the first and go to the next with each global link, " \
+	  "so that buffers cannot wait for each other in a circle; 2 for minimal routes, 3 for valiant", \
+	  "virtual channels of the dragonfly paper, as priorities")                                \
 	X(switch_names, "switch_names", LIST, "", NULL, NULL, NULL, ON_GRAPH,                      \
 	  "which nodes are switches; all others are hosts", NULL)                                  \
 	X(edges, "edges", LIST, "", NULL, NULL, NULL, ON_GRAPH,                                    \

@@ -124,6 +124,44 @@ static void strict__first(void **state)
 	net_end(&net);
 }
 
+/* What comes in with 3 leaves with 4, in its queue, its DSCP and its PCP: so the receiver counts
+ * it, and the buffer where it came in is accounted to 3. */
+static void remark__changes_what_leaves(void **state)
+{
+	(void)state;
+	for (uint32_t trust = 0; trust < 2; trust++) {
+		struct roce_fabric_port_view in, out;
+		struct net net;
+
+		net_defaults(&net);
+		lossless(&net.sw.port, 4);
+		net.host.is_tagged = true;
+		net.host.port.qos.trust = trust ? ROCE_FABRIC_TRUST_PCP : ROCE_FABRIC_TRUST_DSCP;
+		net.sw.port.qos.remark[3] = 4;
+		net.sw.port.ecn[4] = net.sw.port.ecn[3];
+		net.sw.port.ecn[4].kmin_bytes = 20000;
+		net.sw.port.buffer[3].xoff_bytes = 100000;
+		net_star(&net, 4);
+		send(&net, 0, 3, 1000000, 0);
+		send(&net, 1, 3, 1000000, 0);
+		net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+		in = net_port(&net, 4, 0);
+		out = net_port(&net, 4, 3);
+		assert_true(in.prio_counters[3][ROCE_FABRIC_RX_PACKETS] > 200);
+		assert_true(in.prio_counters[3][ROCE_FABRIC_TX_PAUSE] > 0);
+		assert_true(in.ingress_bytes_max[3] > 50000);
+		assert_int_equal(in.ingress_bytes_max[4], 0);
+		assert_int_equal(in.ingress_bytes[3], 0);
+		assert_int_equal(out.queue_bytes_max[3], 0);
+		assert_true(out.prio_counters[4][ROCE_FABRIC_TX_PACKETS] > 400);
+		assert_true(out.prio_counters[4][ROCE_FABRIC_TX_ECN_MARKED] > 0);
+		assert_int_equal(out.prio_counters[3][ROCE_FABRIC_TX_PACKETS], 0);
+		assert_true(net_port(&net, 3, 0).prio_counters[4][ROCE_FABRIC_RX_PACKETS] > 400);
+		assert_int_equal(net_drops(&net), 0);
+		net_end(&net);
+	}
+}
+
 /* The switch reads PCP 3 as priority 4, and an MTU that just holds the packet holds the tag too. */
 static void trust_pcp__maps_the_tag(void **state)
 {
@@ -307,6 +345,7 @@ int main(void)
 		cmocka_unit_test(ets__shares_are_those_configured),
 		cmocka_unit_test(ets__unused_share_is_given_away),
 		cmocka_unit_test(strict__first),
+		cmocka_unit_test(remark__changes_what_leaves),
 		cmocka_unit_test(trust_pcp__maps_the_tag),
 		cmocka_unit_test(trust_pcp__untagged_is_the_default),
 		cmocka_unit_test(tie__who_comes_at_once_shares_the_drops),
