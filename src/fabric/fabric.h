@@ -129,6 +129,9 @@ const struct roce_fabric_flow_config *roce_fabric_flow_config(const struct roce_
 							      uint32_t flow);
 void roce_fabric_flow_result(const struct roce_fabric *f, uint32_t flow,
 			     struct roce_fabric_flow_result *out);
+/* What congestion control lets a queue pair of the flow send now: the line rate as long as it does
+ * not limit it. 0: the flow does not run, or nothing controls it. Asking changes nothing. */
+uint64_t roce_fabric_flow_rate_bps(struct roce_fabric *f, uint32_t flow, uint32_t qp);
 /* Of message latencies (or of answers), all flows with this tag: q in 0..1; 0 when there are none.
  */
 uint64_t roce_fabric_latency_quantile(const struct roce_fabric *f, uint64_t tag, double q);

@@ -412,6 +412,21 @@ const struct roce_fabric_flow_config *roce_fabric_flow_config(const struct roce_
 	return &f->flows[flow]->cfg;
 }
 
+/* The data of READs comes from dst. */
+uint64_t roce_fabric_flow_rate_bps(struct roce_fabric *f, uint32_t index, uint32_t qp)
+{
+	struct roce_fabric_flow *flow = f->flows[index];
+	bool is_read = flow->cfg.operation == ROCE_FABRIC_READ;
+	struct roce_qp *sender;
+
+	if (!flow->qps || flow->is_ended || qp >= flow->cfg.qp_count)
+		return 0;
+	sender = is_read ? &flow->qps[qp].dst.qp : &flow->qps[qp].src.qp;
+	if (!roce_cc_is_on(&sender->cc))
+		return 0;
+	return UINT64_C(1000) * roce_cc_rate(&sender->cc, roce_event_queue_now_ns(&f->queue));
+}
+
 void roce_fabric_flow_result(const struct roce_fabric *f, uint32_t index,
 			     struct roce_fabric_flow_result *out)
 {

@@ -83,6 +83,7 @@ void roce_record_write_page(struct roce_record *r, const struct roce_record_page
 	tiles(r, out);
 	deadlock(r, out);
 	roce_page_flows(r, page, out);
+	roce_page_rates(r, out);
 	roce_page_links(r, out);
 	roce_page_queues(r, out);
 	roce_page_pauses(r, out);

@@ -16,6 +16,8 @@ void roce_record_destroy(struct roce_record *r)
 	roce_story_fini(&r->story);
 	roce_capture_fini(&r->capture);
 	roce_samples_fini(&r->samples);
+	roce_history_fini(&r->history);
+	roce_rates_fini(&r->rates);
 	roce_series_fini(&r->series);
 	roce_spans_fini(&r->spans);
 	free(r->cycle);
@@ -46,6 +48,10 @@ int roce_record_begin(struct roce_record *r, struct roce_fabric *f, const char *
 		err = roce_capture_begin(r);
 	if (!err)
 		err = roce_samples_begin(r);
+	if (!err)
+		err = roce_history_begin(r);
+	if (!err)
+		err = roce_rates_begin(r);
 	if (!err && r->cfg.has_series)
 		err = roce_series_init(&r->series, ports,
 				       r->cfg.sample_ps ? r->cfg.sample_ps : SAMPLE_PS_DEFAULT,
@@ -80,6 +86,22 @@ void roce_record_port_label(const struct roce_record *r, uint32_t node, uint32_t
 	else
 		snprintf(out, ROCE_RECORD_LABEL_MAX, "%s to %s", r->names[node],
 			 r->names[view.peer_node]);
+}
+
+/* In quotes if it could be taken for more than one. */
+void roce_record_put_cell(FILE *out, const char *text)
+{
+	if (!strpbrk(text, ",\"\n")) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	for (const char *p = text; *p; p++) {
+		if (*p == '"')
+			fputc('"', out);
+		fputc(*p, out);
+	}
+	fputc('"', out);
 }
 
 struct roce_record_port roce_record_port_at(const struct roce_record *r, uint32_t index)
@@ -229,6 +251,11 @@ static struct roce_fabric_observer make_observer(const struct roce_record_config
 	return o;
 }
 
+const struct roce_rates *roce_record_rates(const struct roce_record *r)
+{
+	return &r->rates;
+}
+
 const struct roce_fabric_observer *roce_record_observer(const struct roce_record *r)
 {
 	return &r->observer;
@@ -270,7 +297,11 @@ uint64_t roce_record_next_stop(const struct roce_record *r)
 {
 	uint64_t series = r->cfg.has_series ? roce_series_next_ps(&r->series) : ROCE_FABRIC_NEVER;
 	uint64_t samples = r->samples.out ? r->samples.next_ps : ROCE_FABRIC_NEVER;
+	uint64_t history = roce_history_next_ps(&r->history);
+	uint64_t rates = roce_rates_next_ps(&r->rates);
 
+	samples = samples < history ? samples : history;
+	series = series < rates ? series : rates;
 	return series < samples ? series : samples;
 }
 
@@ -282,10 +313,16 @@ void roce_record_look(struct roce_record *r)
 		take_samples(r);
 	if (r->samples.out && now_ps >= r->samples.next_ps)
 		roce_samples_take(r);
+	if (now_ps >= roce_history_next_ps(&r->history))
+		roce_history_take(r);
+	if (now_ps >= roce_rates_next_ps(&r->rates))
+		roce_rates_take(r);
 }
 
 void roce_record_end(struct roce_record *r, enum roce_fabric_end end)
 {
 	r->end = end;
+	if (r->history.out)
+		roce_history_take(r);
 	roce_story_end(r, roce_fabric_now_ps(r->fabric), roce_fabric_end_str(end));
 }

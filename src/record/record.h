@@ -14,6 +14,7 @@
 #define ROCE_RECORD_RECORD_H
 
 #include "fabric/fabric.h"
+#include "record/rates.h"
 
 #include <stdio.h>
 
@@ -29,9 +30,11 @@ struct roce_record_config {
 	FILE *capture; /* NULL: none. pcapng, one interface for each of capture_ports */
 	const struct roce_record_port *capture_ports; /* must outlive the record */
 	uint32_t capture_port_count;
-	FILE *samples;	    /* NULL: none. CSV (record/samples.h) */
-	bool has_series;    /* sample all ports */
-	uint64_t sample_ps; /* at first, for series; 0: the record chooses */
+	FILE *samples;	     /* NULL: none. CSV (record/samples.h) */
+	FILE *counters;	     /* NULL: none. CSV (record/history.h) */
+	uint32_t rate_count; /* queue pairs whose allowed rates are kept (record/rates.h) */
+	bool has_series;     /* sample all ports */
+	uint64_t sample_ps;  /* at first, for series; 0: the record chooses */
 };
 
 /* -ENOMEM. */
@@ -50,6 +53,9 @@ uint64_t roce_record_next_stop(const struct roce_record *r);
 void roce_record_look(struct roce_record *r);
 /* The run has ended: the log gets its counts. */
 void roce_record_end(struct roce_record *r, enum roce_fabric_end end);
+
+/* From begin to destroy. */
+const struct roce_rates *roce_record_rates(const struct roce_record *r);
 
 struct roce_record_page {
 	const char *title;

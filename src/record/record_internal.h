@@ -6,6 +6,8 @@
 #include "record/record.h"
 
 #include "record/capture.h"
+#include "record/history.h"
+#include "record/rates.h"
 #include "record/samples.h"
 #include "record/series.h"
 #include "record/spans.h"
@@ -24,6 +26,8 @@ struct roce_record {
 	struct roce_story story;
 	struct roce_capture capture;
 	struct roce_samples samples;
+	struct roce_history history;
+	struct roce_rates rates;
 	struct roce_series series;
 	struct roce_spans spans;
 	struct roce_fabric_cycle *cycle; /* of the deadlock that was found */
@@ -46,6 +50,9 @@ static inline uint32_t roce_record_port_total(const struct roce_record *r)
 /* "leaf1 to spine0", or "leaf1:3 to spine0" when more than one link leads there. */
 void roce_record_port_label(const struct roce_record *r, uint32_t node, uint32_t port,
 			    char out[ROCE_RECORD_LABEL_MAX]);
+
+/* A cell of a CSV file: names are the scenario's. */
+void roce_record_put_cell(FILE *out, const char *text);
 
 /* Node and port of an index of all ports. */
 struct roce_record_port roce_record_port_at(const struct roce_record *r, uint32_t index);

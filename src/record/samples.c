@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define INTERVAL_PS_DEFAULT UINT64_C(10000000) /* 10 us */
 #define PS_PER_US	    1e6
@@ -31,22 +30,6 @@ void roce_samples_fini(struct roce_samples *s)
 	*s = (struct roce_samples){0};
 }
 
-/* Names are the scenario's: in quotes if they could be taken for more than one cell. */
-static void put_name(FILE *out, const char *name)
-{
-	if (!strpbrk(name, ",\"\n")) {
-		fputs(name, out);
-		return;
-	}
-	fputc('"', out);
-	for (const char *p = name; *p; p++) {
-		if (*p == '"')
-			fputc('"', out);
-		fputc(*p, out);
-	}
-	fputc('"', out);
-}
-
 static void write_row(struct roce_record *r, uint32_t node, uint32_t port)
 {
 	struct roce_samples *s = &r->samples;
@@ -62,9 +45,9 @@ static void write_row(struct roce_record *r, uint32_t node, uint32_t port)
 	if (!sent && !queue && !view.paused)
 		return;
 	fprintf(s->out, "%.3f,", (double)s->next_ps / PS_PER_US);
-	put_name(s->out, r->names[node]);
+	roce_record_put_cell(s->out, r->names[node]);
 	fputc(',', s->out);
-	put_name(s->out, r->names[view.peer_node]);
+	roce_record_put_cell(s->out, r->names[view.peer_node]);
 	fprintf(s->out, ",%u,%llu,%.0f,%u\n", port, (unsigned long long)queue,
 		(double)sent * 8 * ROCE_RECORD_PS_PER_S / (double)s->interval_ps, view.paused);
 }

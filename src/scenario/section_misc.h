@@ -57,6 +57,8 @@ enum roce_fault_kind { ROCE_FAULT_LINK_DOWN, ROCE_FAULT_PAUSE_STORM, ROCE_FAULT_
 #define ROCE_OUTPUT_KEYS(X)                                                                        \
 	X(interval, "interval", TIME, "0", NULL, "1000s", NULL, 0,                                 \
 	  "time between samples of rates and queues for --html, at first; 0: chosen by the run", NULL) \
+	X(rates, "rates", COUNT, "0", "0", "1024", NULL, 0,                                        \
+	  "queue pairs, from the first flow on, whose rates by congestion control are in --json over time", NULL) \
 	X(percentiles, "percentiles", LIST, "50,90,99,99.9", NULL, NULL, NULL, 0,                  \
 	  "percentiles of flow completion times that are printed", NULL)
 /* clang-format on */

@@ -74,6 +74,7 @@ static const struct command commands[] = {
 	 "  --capture FILE   the frames of --ports as pcapng, PFC frames too\n"
 	 "  --ports LIST     NODE:NEIGHBOUR,..., as leaf0:h3 or leaf*:spine0\n"
 	 "  --samples FILE   queues, rates and pauses of ports over time as CSV (output.interval)\n"
+	 "  --counters FILE  counters of ports over time as CSV, as ethtool -S names them\n"
 	 "  --seed N         another seed than the scenario's\n"
 	 "  --until TIME     end at this simulated time, as 10ms\n"
 	 "  --hpcc           in place of a scenario three files of the HPCC ns-3 simulator,\n"

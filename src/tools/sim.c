@@ -45,7 +45,8 @@ enum {
 	OPT_LOG,
 	OPT_CAPTURE,
 	OPT_PORTS,
-	OPT_SAMPLES
+	OPT_SAMPLES,
+	OPT_COUNTERS
 };
 
 static const struct option long_options[] = {
@@ -61,6 +62,7 @@ static const struct option long_options[] = {
 	{"capture", required_argument, NULL, OPT_CAPTURE},
 	{"ports", required_argument, NULL, OPT_PORTS},
 	{"samples", required_argument, NULL, OPT_SAMPLES},
+	{"counters", required_argument, NULL, OPT_COUNTERS},
 	{NULL, 0, NULL, 0},
 };
 
@@ -83,6 +85,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 			break;
 		case OPT_JSON:
 			o->json = optarg;
+			o->record.has_json = true;
 			break;
 		case OPT_SEED:
 			o->seed = optarg;
@@ -107,6 +110,9 @@ static int parse_options(int argc, char **argv, struct options *o)
 			break;
 		case OPT_SAMPLES:
 			o->record.samples = optarg;
+			break;
+		case OPT_COUNTERS:
+			o->record.counters = optarg;
 			break;
 		default:
 			return roce_usage_error("sim", "no option %s, or its value is missing",
@@ -204,7 +210,8 @@ static enum roce_fabric_end run(struct roce_built *built, struct roce_sim_record
 	return end;
 }
 
-static int report(const struct options *o, struct roce_outcome *outcome)
+static int report(const struct options *o, struct roce_outcome *outcome,
+		  const struct roce_rates *rates)
 {
 	bool is_json_only = o->json && strcmp(o->json, "-") == 0;
 	int r = 0;
@@ -212,7 +219,7 @@ static int report(const struct options *o, struct roce_outcome *outcome)
 	if (!is_json_only)
 		roce_sim_print_table(outcome, stdout);
 	if (o->json)
-		r = roce_sim_write_json(outcome, o->json);
+		r = roce_sim_write_json(outcome, rates, o->json);
 	if (!r)
 		return ROCE_EXIT_OK;
 	fprintf(stderr, "uroce sim: %s: %s\n", o->json, strerror(-r));
@@ -244,7 +251,7 @@ static int run_built(const struct options *o, struct roce_built *built,
 	outcome.wall_seconds = roce_sim_clock() - begun;
 	rc = roce_sim_record_end(record, end);
 	if (rc == ROCE_EXIT_OK)
-		rc = report(o, &outcome);
+		rc = report(o, &outcome, record->record ? roce_record_rates(record->record) : NULL);
 	roce_outcome_fini(&outcome);
 	return rc;
 }

@@ -3,6 +3,7 @@
 #ifndef ROCE_TOOLS_SIM_H
 #define ROCE_TOOLS_SIM_H
 
+#include "record/rates.h"
 #include "scenario/outcome.h"
 
 #include <stdbool.h>
@@ -10,8 +11,9 @@
 
 /* The summary for people. */
 void roce_sim_print_table(const struct roce_outcome *outcome, FILE *out);
-/* 0 or -errno of the file; "-" is standard output. */
-int roce_sim_write_json(const struct roce_outcome *outcome, const char *path);
+/* 0 or -errno of the file; "-" is standard output. `rates` may be NULL. */
+int roce_sim_write_json(const struct roce_outcome *outcome, const struct roce_rates *rates,
+			const char *path);
 
 /* A bar on standard error, if that is a terminal. */
 struct roce_sim_bar {

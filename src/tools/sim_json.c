@@ -153,6 +153,29 @@ static json_t *ports_json(const struct roce_outcome *o)
 	return array;
 }
 
+/* What congestion control allowed; null where the flow did not run. */
+static json_t *rate_json(const struct roce_rates *rates, uint32_t lane)
+{
+	const double *bps = roce_rates_of(rates, lane);
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < rates->count; i++)
+		json_array_append_new(array,
+				      bps[i] > 0 ? json_integer((json_int_t)bps[i]) : json_null());
+	return json_pack("{s:I, s:I, s:o}", "flow", (json_int_t)rates->lanes[lane].flow,
+			 "queue_pair", (json_int_t)rates->lanes[lane].qp, "bps", array);
+}
+
+static json_t *rates_json(const struct roce_rates *rates)
+{
+	json_t *lanes = json_array();
+
+	for (uint32_t i = 0; i < rates->lane_count; i++)
+		json_array_append_new(lanes, rate_json(rates, i));
+	return json_pack("{s:f, s:f, s:o}", "from_us", (double)rates->from_ps / 1e6, "interval_us",
+			 (double)rates->interval_ps / 1e6, "queue_pairs", lanes);
+}
+
 static json_t *outcome_json(const struct roce_outcome *o)
 {
 	const struct roce_general_conf *g = &o->built->plan->scenario->general;
@@ -169,7 +192,8 @@ static json_t *outcome_json(const struct roce_outcome *o)
 			 "flows", flows, "ports", ports_json(o));
 }
 
-int roce_sim_write_json(const struct roce_outcome *o, const char *path)
+int roce_sim_write_json(const struct roce_outcome *o, const struct roce_rates *rates,
+			const char *path)
 {
 	bool is_stdout = strcmp(path, "-") == 0;
 	FILE *out = is_stdout ? stdout : fopen(path, "we");
@@ -179,6 +203,8 @@ int roce_sim_write_json(const struct roce_outcome *o, const char *path)
 	if (!out)
 		return -errno;
 	json = outcome_json(o);
+	if (json && rates && rates->lane_count)
+		json_object_set_new(json, "rates", rates_json(rates));
 	if (!json || json_dumpf(json, out, JSON_INDENT(INDENT) | JSON_REAL_PRECISION(12)) ||
 	    fputc('\n', out) < 0)
 		r = errno ? -errno : -EIO;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PAGE_RATES 64u /* queue pairs that a page looks at */
+
 static int fail_file(const char *path, int error)
 {
 	fprintf(stderr, "uroce sim: %s: %s\n", path, strerror(error));
@@ -123,12 +125,14 @@ int roce_sim_record_init(struct roce_sim_record *sr, const struct roce_sim_recor
 	struct roce_record_config cfg = {
 		.has_series = options->html != NULL,
 		.sample_ps = plan->scenario->output.interval,
+		.rate_count = (uint32_t)plan->scenario->output.rates,
 	};
+	bool has_rates = options->has_json && plan->scenario->output.rates;
 	int rc = check_options(options);
 
 	*sr = (struct roce_sim_record){.options = options};
-	if (rc != ROCE_EXIT_OK ||
-	    (!options->html && !options->log && !options->capture && !options->samples))
+	if (rc != ROCE_EXIT_OK || (!options->html && !options->log && !options->capture &&
+				   !options->samples && !options->counters && !has_rates))
 		return rc;
 	if (options->ports)
 		rc = find_ports(sr, &plan->graph);
@@ -141,12 +145,17 @@ int roce_sim_record_init(struct roce_sim_record *sr, const struct roce_sim_recor
 	if (rc == ROCE_EXIT_OK)
 		rc = open_file(options->samples, &sr->samples);
 	if (rc == ROCE_EXIT_OK)
+		rc = open_file(options->counters, &sr->counters);
+	if (rc == ROCE_EXIT_OK)
 		rc = copy_names(sr, plan);
 	if (rc != ROCE_EXIT_OK)
 		return rc;
 	cfg.log = sr->log;
 	cfg.capture = sr->capture;
 	cfg.samples = sr->samples;
+	cfg.counters = sr->counters;
+	if (options->html && !cfg.rate_count)
+		cfg.rate_count = PAGE_RATES;
 	cfg.capture_ports = sr->ports;
 	cfg.capture_port_count = sr->port_count;
 	return roce_record_create(&cfg, &sr->record) ? fail_memory() : ROCE_EXIT_OK;
@@ -208,7 +217,7 @@ static void write_page(struct roce_sim_record *sr)
 
 int roce_sim_record_end(struct roce_sim_record *sr, enum roce_fabric_end end)
 {
-	int html, log, capture, samples;
+	int html, log, capture, samples, counters;
 
 	if (!sr->record)
 		return ROCE_EXIT_OK;
@@ -219,15 +228,17 @@ int roce_sim_record_end(struct roce_sim_record *sr, enum roce_fabric_end end)
 	log = close_file(sr->options->log, &sr->log);
 	capture = close_file(sr->options->capture, &sr->capture);
 	samples = close_file(sr->options->samples, &sr->samples);
+	counters = close_file(sr->options->counters, &sr->counters);
 	return html != ROCE_EXIT_OK	 ? html
 	       : log != ROCE_EXIT_OK	 ? log
 	       : capture != ROCE_EXIT_OK ? capture
-					 : samples;
+	       : samples != ROCE_EXIT_OK ? samples
+					 : counters;
 }
 
 void roce_sim_record_fini(struct roce_sim_record *sr)
 {
-	FILE *files[] = {sr->html, sr->log, sr->capture, sr->samples};
+	FILE *files[] = {sr->html, sr->log, sr->capture, sr->samples, sr->counters};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		if (files[i] && files[i] != stdout)

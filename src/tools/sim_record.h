@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `uroce sim` leaves in files of a run: --html, --log, --capture, --samples. */
+/* What `uroce sim` leaves in files of a run: --html, --log, --capture, --samples, --counters. */
 #ifndef ROCE_TOOLS_SIM_RECORD_H
 #define ROCE_TOOLS_SIM_RECORD_H
 
@@ -14,7 +14,9 @@ struct roce_sim_record_options {
 	const char *log;
 	const char *capture;
 	const char *samples;
+	const char *counters;
 	const char *ports; /* of the capture: patterns as leaf0:h3, with commas */
+	bool has_json;	   /* which tells of `output.rates` */
 };
 
 struct roce_sim_record {
@@ -25,6 +27,7 @@ struct roce_sim_record {
 	FILE *log;
 	FILE *capture;
 	FILE *samples;
+	FILE *counters;
 	struct roce_record_port *ports;
 	uint32_t port_count;
 	const char **names;

@@ -6,6 +6,7 @@ in the tree is the one that the tables give, and that every scenario of the gall
     sim_command_test.py UROCE
 """
 
+import csv
 import json
 import os
 import pty
@@ -79,6 +80,28 @@ class Command(unittest.TestCase):
         self.assertEqual(out["simulated_us"], 5.0)
         self.assertIsNone(out["flows"][0]["fct_us"])
         self.assertEqual(sim("--json", "/nowhere/x.json", path).returncode, 1)
+
+    def test_rates_and_counters_over_time(self):
+        path = self.write(INCAST.replace("100kB", "2MB") +
+                          "switch: {ecn: {kmin: 50kB}}\noutput: {rates: 3, interval: 20us}\n")
+        counters = os.path.join(self.folder.name, "counters.csv")
+        done = sim(path, "--json", "-", "--counters", counters)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        out = json.loads(done.stdout)
+        rates = out["rates"]
+        self.assertEqual((rates["from_us"], rates["interval_us"]), (0.0, 20.0))
+        self.assertEqual([(q["flow"], q["queue_pair"]) for q in rates["queue_pairs"]], [(0, 0), (1, 0), (2, 0)])
+        for queue_pair in rates["queue_pairs"]:
+            self.assertEqual(queue_pair["bps"][0], 100000000000)
+            self.assertLess(min(b for b in queue_pair["bps"] if b), 50000000000)
+        with open(counters, encoding="utf-8") as f:
+            rows = list(csv.DictReader(f))
+        last = {(r["node"], r["neighbour"], r["counter"]): int(r["value"]) for r in rows}
+        for port in out["ports"]:
+            self.assertEqual({c: v for (n, p, c), v in last.items() if (n, p) == (port["node"], port["to"])},
+                             port["counters"])
+        self.assertGreater(len({r["time_us"] for r in rows}), 10)
+        self.assertNotIn("rates", self.json_of(self.write(INCAST)))
 
     def test_same_seed_same_result(self):
         path = self.write(INCAST.replace("bytes: 100kB", "bytes: 100kB, jitter: 10us"))
