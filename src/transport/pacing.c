@@ -19,6 +19,11 @@
  * follows at once, else the rate would be missed by far. */
 #define LATE_NS (10 * ROCE_NS_PER_MS)
 
+void roce_pacing_follow(struct roce_qp *qp)
+{
+	qp->is_paced = !roce_qp_is_reliable(qp) || qp->rate.kbit_per_s || roce_cc_is_on(&qp->cc);
+}
+
 bool roce_qp_limit_rate(struct roce_qp *qp, uint32_t kbit_per_s, uint32_t burst_bytes)
 {
 	uint32_t packet = qp->mtu ? qp->mtu : 1u << 12;
@@ -39,6 +44,7 @@ bool roce_qp_limit_rate(struct roce_qp *qp, uint32_t kbit_per_s, uint32_t burst_
 		qp->rate.burst_bytes = kbit_per_s / BURST_SHARE;
 	else
 		qp->rate.burst_bytes = burst_bytes > packet ? burst_bytes - packet : 0;
+	roce_pacing_follow(qp);
 	roce_qp_mark_ready(qp);
 	return true;
 }

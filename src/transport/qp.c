@@ -24,6 +24,7 @@ static void reset_roles(struct roce_qp *qp)
 	qp->notify = (struct roce_notify){0};
 	if (qp->t->cfg.cc && qp->cfg.type != ROCE_QP_UD)
 		roce_cc_init(&qp->cc, qp->t->cfg.cc);
+	roce_pacing_follow(qp);
 }
 
 bool roce_qp_init(struct roce_qp *qp, struct roce_transport *t, const struct roce_qp_config *cfg)

@@ -203,6 +203,7 @@ struct roce_qp {
 	struct roce_pace_config rate; /* what the program limits its send queue to */
 	struct roce_pace pace;
 	roce_ns_t rate_late_ns; /* lateness that it may make up for */
+	bool is_paced;		/* by anybody: else nobody is asked */
 	bool is_rate_behind;	/* it had more to send when the last packet left, or was held */
 	struct roce_cc cc;	/* off for UD */
 	struct roce_notify notify;

@@ -48,14 +48,24 @@ static inline void roce_ready_remove(struct roce_ready *r, struct roce_list *lin
 static inline struct roce_list *roce_ready_take(struct roce_ready *r, uint32_t classes)
 {
 	uint32_t found = r->waiting & classes;
-	uint32_t behind = found & ~((2u << r->last_class) - 1);
+	struct roce_list *line;
 	struct roce_list *link;
 
 	if (!found)
 		return NULL;
-	r->last_class = (uint32_t)__builtin_ctz(behind ? behind : found);
-	link = r->lines[r->last_class].next;
-	roce_ready_remove(r, link, r->last_class);
+	if (found & (found - 1)) {
+		uint32_t behind = found & ~((2u << r->last_class) - 1);
+
+		found = behind ? behind : found;
+	}
+	r->last_class = (uint32_t)__builtin_ctz(found);
+	line = &r->lines[r->last_class];
+	link = line->next;
+	line->next = link->next;
+	line->next->prev = line;
+	if (line->next == line)
+		r->waiting &= ~(1u << r->last_class);
+	roce_list_init(link);
 	return link;
 }
 

@@ -97,7 +97,7 @@ static void attach_payload(struct roce_send_wqe *wqe, struct roce_tx_pkt *pkt, u
 			   uint32_t bytes)
 {
 	pkt->hdr.pad_count = (uint8_t)(-bytes & 3);
-	pkt->hdr.imm_be = wqe->imm_be;
+	pkt->hdr.imm_be = wqe->imm_be; /* or the key to be invalidated: one word */
 	pkt->payload.length = bytes;
 	pkt->payload.offset = offset;
 	if (wqe->is_inline) {
@@ -148,7 +148,6 @@ static void build_segment(struct roce_qp *qp, struct roce_send_wqe *wqe, struct 
 	pkt->hdr.va = wqe->remote_addr;
 	pkt->hdr.rkey = wqe->rkey;
 	pkt->hdr.dma_len = (uint32_t)wqe->length;
-	pkt->hdr.inv_rkey = wqe->inv_rkey;
 	pkt->hdr.xrc_srqn = wqe->remote_srqn;
 	pkt->hdr.solicited = is_last && (wqe->flags & ROCE_SEND_SOLICITED);
 	attach_payload(wqe, pkt, (uint64_t)index * qp->mtu, bytes);

@@ -236,9 +236,9 @@ static bool send_next(struct roce_qp *qp, struct roce_tx_pkt *pkt, roce_ns_t now
 		roce_qp_fail_send(qp, (enum roce_wc_status)wqe->status, now);
 		return false;
 	}
-	if (roce_pacing_holds(qp, now))
-		return false;
-	if (!roce_requester_send_packet(qp, wqe, pkt, now))
+	if (!qp->is_paced)
+		return roce_requester_send_packet(qp, wqe, pkt, now);
+	if (roce_pacing_holds(qp, now) || !roce_requester_send_packet(qp, wqe, pkt, now))
 		return false;
 	roce_pacing_on_send(qp, pkt, now);
 	return true;

@@ -8,14 +8,6 @@
 #include "base/marks.h"
 #include "transport/segment.h"
 
-bool roce_responder_has_output(const struct roce_qp *qp)
-{
-	const struct roce_responder *resp = &qp->resp;
-
-	return resp->pending_count || resp->is_ack_pending || resp->is_dup_ack_pending ||
-	       resp->is_nak_pending;
-}
-
 static void start_response(struct roce_qp *qp, struct roce_tx_pkt *pkt, enum roce_op op,
 			   roce_psn_t psn, uint8_t syndrome, uint32_t msn)
 {
@@ -165,7 +157,7 @@ size_t roce_responder_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t ma
 	bool is_held = false;
 	size_t n = 0;
 
-	while (n < max && send_next(qp, &pkts[n], now, &is_held))
+	while (n < max && roce_responder_has_output(qp) && send_next(qp, &pkts[n], now, &is_held))
 		n++;
 	*out_more = !is_held && roce_responder_has_output(qp);
 	return n;

@@ -178,6 +178,8 @@ uint32_t roce_read_chunk_packets(const struct roce_qp *qp, const struct roce_sen
 
 /* ---- pacing.c ---- */
 
+/* A limit has come or gone: is_paced follows. The others are for queue pairs that are paced. */
+void roce_pacing_follow(struct roce_qp *qp);
 /* Must the next packet of the send queue wait? Then the QP comes back when it may go. */
 bool roce_pacing_holds(struct roce_qp *qp, roce_ns_t now);
 /* A packet of the send queue is about to leave. */
@@ -228,7 +230,13 @@ enum roce_verdict roce_responder_rx(struct roce_qp *qp, const struct roce_rx_pkt
 /* Up to `max` packets; out_more tells whether there are more that need not be waited for. */
 size_t roce_responder_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now,
 			 bool *out_more);
-bool roce_responder_has_output(const struct roce_qp *qp);
+static inline bool roce_responder_has_output(const struct roce_qp *qp)
+{
+	const struct roce_responder *resp = &qp->resp;
+
+	return resp->pending_count || resp->is_ack_pending || resp->is_dup_ack_pending ||
+	       resp->is_nak_pending;
+}
 /* The memory of a READ response is gone. */
 void roce_responder_read_fault(struct roce_qp *qp, roce_psn_t psn, roce_ns_t now);
 

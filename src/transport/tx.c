@@ -36,6 +36,8 @@ size_t roce_tx_classes(struct roce_transport *t, uint32_t classes, struct roce_t
 	roce_transport_note_time(t, now);
 	if (!roce_list_is_empty(&t->cnp_debtors) && classes >> t->cfg.notify.tx_class & 1)
 		n = roce_congestion_tx(t, pkts, max);
+	else if (!(t->ready.waiting & classes))
+		return 0;
 	while (n < max && (link = roce_ready_take(&t->ready, classes))) {
 		struct roce_qp *qp = roce_container_of(link, struct roce_qp, ready_link);
 		size_t room = max - n < t->cfg.burst_packets ? max - n : t->cfg.burst_packets;

@@ -39,8 +39,7 @@ static void begin(struct small *s)
 	roce_device_fini(&s->env.dev);
 	tuning.qp_table_mask = TABLE - 1;
 	tuning.mr_bucket_count = 1;
-	assert_int_equal(
-		roce_device_init(&s->env.dev, ops, &s->env, &tuning, &s->env.counters), 0);
+	assert_int_equal(roce_device_init(&s->env.dev, ops, &s->env, &tuning, &s->env.counters), 0);
 	assert_int_equal(roce_context_init(&s->ctx, &s->env.dev, s), 0);
 	roce_pd_init(&s->pd, 1);
 	for (uint32_t i = 0; i < CQS; i++)
@@ -70,9 +69,10 @@ static void post(struct small *s, uint32_t i)
 {
 	const struct roce_sge sge = {
 		.addr = (uintptr_t)s->mem, .length = 1, .lkey = s->mr.mr.lkey.v};
-	const struct roce_send_wr wr = {
-		.opcode = ROCE_WR_RDMA_WRITE, .flags = ROCE_SEND_SIGNALED, .sge = &sge,
-		.sge_count = 1};
+	const struct roce_send_wr wr = {.opcode = ROCE_WR_RDMA_WRITE,
+					.flags = ROCE_SEND_SIGNALED,
+					.sge = &sge,
+					.sge_count = 1};
 
 	assert_int_equal(roce_post_send(&s->qps[i].qp, &wr, s->env.now), ROCE_POST_OK);
 }
