@@ -25,6 +25,8 @@ struct roce_fabric_flow_qp {
 	uint64_t answered;
 	uint64_t *posted_ps; /* ring, by message */
 	uint32_t ring_mask;
+	struct roce_verbs_qp src;
+	struct roce_verbs_qp dst;
 	/* Of real payload, see payload.h. */
 	struct roce_fabric_slot_list sources;
 	struct roce_fabric_slot_list sinks;
@@ -32,8 +34,6 @@ struct roce_fabric_flow_qp {
 	uint64_t received[2]; /* messages: by dst, by src */
 	roce_psn_t rx_psn[2]; /* that nic.c expects next */
 	uint32_t rx_disorder[2];
-	struct roce_verbs_qp src;
-	struct roce_verbs_qp dst;
 };
 
 struct roce_fabric_flow {

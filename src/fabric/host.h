@@ -35,9 +35,6 @@ struct roce_fabric_host {
 	struct roce_verbs_cq cq;
 	struct roce_verbs_mr mr;
 	struct roce_verbs_srq srq; /* where SENDs go */
-	struct roce_fabric_memory memory;
-	struct roce_fabric_nic *nic; /* of one that is at fault, or NULL */
-	uint64_t rx_message;	     /* of the frame that is being processed */
 	bool has_device;
 	bool has_context;
 	bool has_cq;
@@ -47,6 +44,10 @@ struct roce_fabric_host {
 	struct roce_counters counters;
 	struct roce_context ctx;
 	struct roce_device dev;
+	/* Of real payload. */
+	struct roce_fabric_memory memory;
+	struct roce_fabric_nic *nic; /* of one that is at fault, or NULL */
+	uint64_t rx_message;	     /* of the frame that is being processed */
 };
 
 int roce_fabric_host_create(struct roce_fabric *f, struct roce_fabric_node *node,
