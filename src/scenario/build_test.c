@@ -230,8 +230,8 @@ static void build__every_workload_ends(void **state)
 		"kind: all-reduce, bytes: 100kB",
 		"kind: storage, from: h0..h3, to: h4..h7, operations: 5",
 		"kind: poisson, cdf: storage, load: 20%, duration: 20us",
-		"kind: requests, from: h0..h3, to: h4..h7, rate_per_client: 200k/s, duration: "
-		"100us",
+		("kind: requests, from: h0..h3, to: h4..h7, rate_per_client: 200k/s, "
+		 "duration: 100us"),
 		"kind: background, to: h0, duration: 50us",
 	};
 	char text[256];
