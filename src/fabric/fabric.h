@@ -203,6 +203,12 @@ void roce_fabric_totals(const struct roce_fabric *f, struct roce_fabric_totals *
 const struct roce_fabric_wrong *roce_fabric_wrongs(const struct roce_fabric *f,
 						   uint32_t *out_count);
 
+#define ROCE_FABRIC_WRONG_TEXT_MAX 160u
+
+/* "message 17, byte 128 of 4096: expected 0x3b, found 0x8f; 64 bytes wrong, 0 missing" into `out`
+ * (ROCE_FABRIC_WRONG_TEXT_MAX bytes), which is returned. */
+const char *roce_fabric_wrong_text(const struct roce_fabric_wrong *wrong, char *out);
+
 uint32_t roce_fabric_node_count(const struct roce_fabric *f);
 bool roce_fabric_is_host(const struct roce_fabric *f, uint32_t node);
 uint32_t roce_fabric_port_count(const struct roce_fabric *f, uint32_t node);

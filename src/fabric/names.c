@@ -41,3 +41,13 @@ void roce_fabric_prio_counter_name(enum roce_fabric_prio_counter counter, uint32
 	snprintf(out, ROCE_FABRIC_COUNTER_NAME_MAX, "%s_prio%u_%s", names[counter][0], prio,
 		 names[counter][1]);
 }
+
+const char *roce_fabric_wrong_text(const struct roce_fabric_wrong *w, char *out)
+{
+	snprintf(out, ROCE_FABRIC_WRONG_TEXT_MAX,
+		 "%s %llu, byte %u of %u: expected 0x%02x, found 0x%02x; %u bytes wrong, "
+		 "%u missing",
+		 w->is_answer ? "answer" : "message", (unsigned long long)w->message, w->offset,
+		 w->length, w->expected, w->found, w->wrong_bytes, w->missing_bytes);
+	return out;
+}

@@ -25,19 +25,32 @@ static uint64_t word_at(uint64_t seed, uint64_t number)
 }
 
 /* Byte i of a word is bits 8 i to 8 i + 7, on every machine. */
+static void put_word(uint8_t *out, uint64_t word)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	word = __builtin_bswap64(word);
+#endif
+	memcpy(out, &word, sizeof(word));
+}
+
 void roce_fabric_payload_fill(const struct roce_fabric_content *content, uint32_t offset,
 			      uint8_t *out, uint32_t length)
 {
 	uint64_t seed = seed_of(content);
-	uint32_t i = 0;
+	uint32_t end = offset + length;
+	uint32_t at = offset;
 
-	while (i < length) {
-		uint64_t word = word_at(seed, (offset + i) / WORD) >> ((offset + i) % WORD * 8);
+	while (at < end) {
+		uint64_t word = word_at(seed, at / WORD);
 
-		do {
-			out[i++] = (uint8_t)word;
-			word >>= 8;
-		} while (i < length && (offset + i) % WORD);
+		if (at % WORD == 0 && end - at >= WORD) {
+			put_word(out, word);
+			out += WORD;
+			at += WORD;
+			continue;
+		}
+		*out++ = (uint8_t)(word >> 8 * (at % WORD));
+		at++;
 	}
 }
 

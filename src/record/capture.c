@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PS_PER_NS  1000u
-#define ICRC_BYTES 4u
+#define PS_PER_NS	1000u
+#define ICRC_BYTES	4u
+
+#define DAMAGED_COMMENT "one bit was flipped on the link: dropped by its checksum"
 
 int roce_capture_begin(struct roce_record *r)
 {
@@ -62,7 +64,8 @@ static void make_mac(uint8_t mac[6], uint32_t node, uint32_t port)
 }
 
 static void write_packet(struct roce_record *r, uint64_t ps, uint32_t interface,
-			 const uint8_t *bytes, size_t length, enum roce_pcapng_direction direction)
+			 const uint8_t *bytes, size_t length, enum roce_pcapng_direction direction,
+			 const char *comment)
 {
 	roce_pcapng_write(r->capture.out, &(struct roce_pcapng_packet){
 						  .interface = interface,
@@ -71,7 +74,17 @@ static void write_packet(struct roce_record *r, uint64_t ps, uint32_t interface,
 						  .length = (uint32_t)length,
 						  .original = (uint32_t)length,
 						  .direction = direction,
+						  .comment = comment,
 					  });
+}
+
+/* Behind the ICRC, as it happens on the way; what the link did to the FCS is not in a capture. */
+static void damage(const struct roce_fabric_frame_view *frame, uint8_t *bytes, size_t length)
+{
+	uint32_t at = frame->damaged_bit / 8;
+
+	if (frame->damaged_bit != ROCE_FABRIC_UNDAMAGED && at < length)
+		bytes[at] ^= (uint8_t)(1u << frame->damaged_bit % 8);
 }
 
 static uint32_t interface_of(const struct roce_record *r, uint32_t node, uint32_t port)
@@ -125,10 +138,14 @@ void roce_capture_frame(struct roce_record *r, uint64_t ps, uint32_t node, uint3
 	bth = roce_encap_encode(&encap, length, bytes);
 	at = bth + roce_headers_encode(&headers, bytes + bth);
 	memset(bytes + at, 0, bth + length - at);
+	if (frame->payload)
+		memcpy(bytes + at, frame->payload, frame->payload_bytes);
 	at = bth + length - ICRC_BYTES;
 	roce_icrc_flow_init(&flow, &encap.src, &encap.dst, encap.udp_sport, encap.udp_dport);
 	roce_icrc_put(bytes + at, roce_icrc_compute(&flow, 0, bytes + bth, length - ICRC_BYTES));
-	write_packet(r, ps, interface, bytes, bth + length, direction);
+	damage(frame, bytes, bth + length);
+	write_packet(r, ps, interface, bytes, bth + length, direction,
+		     frame->damaged_bit == ROCE_FABRIC_UNDAMAGED ? NULL : DAMAGED_COMMENT);
 }
 
 void roce_capture_pause(struct roce_record *r, uint64_t ps, uint32_t node, uint32_t port,
@@ -144,5 +161,5 @@ void roce_capture_pause(struct roce_record *r, uint64_t ps, uint32_t node, uint3
 	memcpy(pfc.quanta, quanta, sizeof(pfc.quanta));
 	set_macs(r, node, port, direction, pfc.src_mac, peer);
 	roce_pfc_encode(&pfc, bytes);
-	write_packet(r, ps, interface, bytes, sizeof(bytes), direction);
+	write_packet(r, ps, interface, bytes, sizeof(bytes), direction, NULL);
 }

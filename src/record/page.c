@@ -41,6 +41,12 @@ static void tiles(const struct roce_record *r, FILE *out)
 			     value);
 	roce_page_tile(out, ROCE_TONE_PLAIN, value, "Goodput", "all flows, mean of the run");
 	tile_count(out, drops ? ROCE_TONE_BAD : ROCE_TONE_GOOD, drops, "Frames lost", NULL);
+	if (totals.messages_checked) {
+		snprintf(note, sizeof(note), "of %llu compared",
+			 (unsigned long long)totals.messages_checked);
+		tile_count(out, totals.messages_wrong ? ROCE_TONE_BAD : ROCE_TONE_GOOD,
+			   totals.messages_wrong, "Messages wrong", note);
+	}
 	tile_count(out, totals.pause_frames ? ROCE_TONE_WARN : ROCE_TONE_GOOD, totals.pause_frames,
 		   "Pause frames", NULL);
 	tile_count(out, ROCE_TONE_PLAIN, totals.ecn_marks, "ECN marks", NULL);
@@ -83,6 +89,7 @@ void roce_record_write_page(struct roce_record *r, const struct roce_record_page
 	tiles(r, out);
 	deadlock(r, out);
 	roce_page_flows(r, page, out);
+	roce_page_payload(r, page, out);
 	roce_page_rates(r, out);
 	roce_page_links(r, out);
 	roce_page_queues(r, out);

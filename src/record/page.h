@@ -28,6 +28,7 @@ void roce_page_rates(const struct roce_record *r, FILE *out);
 void roce_page_links(const struct roce_record *r, FILE *out);
 void roce_page_queues(const struct roce_record *r, FILE *out);
 void roce_page_pauses(const struct roce_record *r, FILE *out);
+void roce_page_payload(const struct roce_record *r, const struct roce_record_page *page, FILE *out);
 void roce_page_losses(const struct roce_record *r, FILE *out);
 
 #endif

@@ -21,6 +21,7 @@ void roce_record_destroy(struct roce_record *r)
 	roce_series_fini(&r->series);
 	roce_spans_fini(&r->spans);
 	free(r->cycle);
+	free(r->wrongs);
 	free(r->first_port);
 	free(r);
 }
@@ -154,6 +155,8 @@ static void on_frame_received(void *ctx, uint64_t ps, uint32_t node, uint32_t po
 static void on_frame_dropped(void *ctx, uint64_t ps, uint32_t node, uint32_t port,
 			     const struct roce_fabric_frame_view *frame, enum roce_fabric_drop why)
 {
+	if (why == ROCE_FABRIC_DROP_BIT_ERROR)
+		roce_capture_frame(ctx, ps, node, port, frame, ROCE_PCAPNG_INBOUND);
 	roce_story_dropped(ctx, ps, node, port, frame, why);
 }
 
@@ -213,6 +216,26 @@ static void on_flow_done(void *ctx, uint64_t ps, uint32_t flow)
 	roce_story_flow_done(ctx, ps, flow);
 }
 
+static void on_payload_wrong(void *ctx, uint64_t ps, const struct roce_fabric_wrong *wrong)
+{
+	struct roce_record *r = ctx;
+
+	roce_story_payload_wrong(r, ps, wrong);
+	if (!r->cfg.has_series)
+		return;
+	if (r->wrong_count == r->wrong_room && r->wrong_room < ROCE_RECORD_WRONGS_MAX) {
+		uint32_t room = r->wrong_room ? 2 * r->wrong_room : 64;
+		struct roce_record_wrong *grown = realloc(r->wrongs, room * sizeof(*grown));
+
+		if (!grown)
+			return;
+		r->wrongs = grown;
+		r->wrong_room = room;
+	}
+	if (r->wrong_count < r->wrong_room)
+		r->wrongs[r->wrong_count++] = (struct roce_record_wrong){ps, wrong->flow};
+}
+
 static void on_deadlock(void *ctx, uint64_t ps, const struct roce_fabric_cycle *cycle,
 			uint32_t count)
 {
@@ -237,6 +260,7 @@ static struct roce_fabric_observer make_observer(const struct roce_record_config
 	if (cfg->capture) {
 		o.frame_sent = on_frame_sent;
 		o.frame_received = on_frame_received;
+		o.frame_dropped = on_frame_dropped;
 		o.pause_received = on_pause_received;
 	}
 	if (cfg->log) {
@@ -246,6 +270,8 @@ static struct roce_fabric_observer make_observer(const struct roce_record_config
 		o.flow_started = on_flow_started;
 		o.flow_done = on_flow_done;
 	}
+	if (cfg->log || cfg->has_series)
+		o.payload_wrong = on_payload_wrong;
 	if (cfg->capture || cfg->log)
 		o.pause_sent = on_pause_sent;
 	return o;

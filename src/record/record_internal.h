@@ -13,8 +13,15 @@
 #include "record/spans.h"
 #include "record/story.h"
 
-#define ROCE_RECORD_PS_PER_S  1e12
-#define ROCE_RECORD_LABEL_MAX 64u
+#define ROCE_RECORD_PS_PER_S   1e12
+#define ROCE_RECORD_LABEL_MAX  64u
+
+#define ROCE_RECORD_WRONGS_MAX 65536u
+
+struct roce_record_wrong {
+	uint64_t ps;
+	uint32_t flow;
+};
 
 struct roce_record {
 	struct roce_record_config cfg;
@@ -33,6 +40,9 @@ struct roce_record {
 	struct roce_fabric_cycle *cycle; /* of the deadlock that was found */
 	uint32_t cycle_count;
 	uint64_t cycle_ps;
+	struct roce_record_wrong *wrongs; /* messages; the first of them, for the page */
+	uint32_t wrong_count;
+	uint32_t wrong_room;
 	enum roce_fabric_end end;
 };
 

@@ -12,6 +12,8 @@
 /* Told of each port in full; more of the same is counted. */
 #define DROPS_TOLD  5u
 #define PAUSES_TOLD 20u
+/* Of all flows. */
+#define WRONGS_TOLD 50u
 
 int roce_story_init(struct roce_story *s, FILE *out, uint32_t port_count)
 {
@@ -208,6 +210,19 @@ void roce_story_flow_done(struct roce_record *r, uint64_t ps, uint32_t flow)
 		     result.status, repeated);
 }
 
+void roce_story_payload_wrong(struct roce_record *r, uint64_t ps,
+			      const struct roce_fabric_wrong *wrong)
+{
+	const struct roce_fabric_flow_config *cfg;
+	char text[ROCE_FABRIC_WRONG_TEXT_MAX];
+
+	if (!r->story.out || ++r->story.wrongs > WRONGS_TOLD)
+		return;
+	cfg = roce_fabric_flow_config(r->fabric, wrong->flow);
+	tell(r, ps, "flow %u, %s to %s, is wrong at %s: %s", wrong->flow, r->names[cfg->src],
+	     r->names[cfg->dst], r->names[wrong->node], roce_fabric_wrong_text(wrong, text));
+}
+
 /* ---- ends ---- */
 
 void roce_story_deadlock(struct roce_record *r, uint64_t ps, const struct roce_fabric_cycle *cycle,
@@ -248,11 +263,23 @@ static void tell_counts(struct roce_record *r, uint64_t ps, uint32_t node, uint3
 		tell(r, ps, "%s marked %u frames CE in all", label, tally->marks);
 }
 
+static void tell_payload(struct roce_record *r, uint64_t ps)
+{
+	struct roce_fabric_totals totals;
+
+	roce_fabric_totals(r->fabric, &totals);
+	if (totals.messages_checked)
+		tell(r, ps, "%llu messages were compared, %llu were wrong",
+		     (unsigned long long)totals.messages_checked,
+		     (unsigned long long)totals.messages_wrong);
+}
+
 void roce_story_end(struct roce_record *r, uint64_t ps, const char *reason)
 {
 	if (!r->story.out)
 		return;
 	tell(r, ps, "the run ends: %s", reason);
+	tell_payload(r, ps);
 	for (uint32_t node = 0; node < r->node_count; node++) {
 		for (uint32_t port = 0; port < roce_fabric_port_count(r->fabric, node); port++)
 			tell_counts(r, ps, node, port);

@@ -27,6 +27,7 @@ struct roce_story_tally {
 struct roce_story {
 	FILE *out; /* NULL: nothing is told, all calls return at once */
 	struct roce_story_tally *tallies;
+	uint64_t wrongs; /* messages */
 };
 
 /* -ENOMEM. */
@@ -46,6 +47,8 @@ void roce_story_storm(struct roce_record *r, uint64_t ps, uint32_t node, uint32_
 void roce_story_link(struct roce_record *r, uint64_t ps, uint32_t node, uint32_t port, bool is_up);
 void roce_story_flow_started(struct roce_record *r, uint64_t ps, uint32_t flow);
 void roce_story_flow_done(struct roce_record *r, uint64_t ps, uint32_t flow);
+void roce_story_payload_wrong(struct roce_record *r, uint64_t ps,
+			      const struct roce_fabric_wrong *wrong);
 void roce_story_deadlock(struct roce_record *r, uint64_t ps, const struct roce_fabric_cycle *cycle,
 			 uint32_t count);
 void roce_story_end(struct roce_record *r, uint64_t ps, const char *reason);

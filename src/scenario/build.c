@@ -188,6 +188,8 @@ static bool add_flows(struct roce_built *built, struct roce_problems *problems)
 	struct roce_fabric_flow_config cfg;
 	uint32_t number;
 
+	if (!roce_build_check_payload(built->plan, problems))
+		return false;
 	for (uint32_t i = 0; i < flows->count; i++) {
 		int r;
 

@@ -228,6 +228,7 @@ void roce_build_host(const struct roce_plan *plan, uint32_t node,
 	out->ack_interval_packets = (uint32_t)c->ack_interval;
 	out->is_go_back_0 = c->recovery;
 	out->cnp_delay_ps = c->cnp_delay;
+	out->is_ud_faulty = c->nic == ROCE_HOST_NIC_FAULTY_UD;
 	out->is_pausing_forever = c->pause_storm;
 	out->is_tagged = c->vlan || c->trust == ROCE_TRUST_PCP;
 	out->vlan_id = (uint16_t)c->vlan;
@@ -330,6 +331,7 @@ void roce_build_flow(const struct roce_plan *plan, const struct roce_flow *flow,
 	out->after = flow->after_count ? &plan->flows.after[flow->after_at] : NULL;
 	out->after_count = flow->after_count;
 	out->tag = roce_build_tag(flow->workload);
+	out->is_real = roce_build_is_real(plan->scenario, flow->workload);
 }
 
 /* ---- the whole ---- */

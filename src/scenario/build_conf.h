@@ -31,4 +31,10 @@ void roce_build_acl_rule(const struct roce_acl_conf *conf, struct roce_fabric_ac
 void roce_build_acl_host(const struct roce_plan *plan, uint32_t node, struct roce_gid *out_gid,
 			 uint8_t *out_bits);
 
+/* ---- build_payload.c ---- */
+
+bool roce_build_is_real(const struct roce_scenario *scenario, uint32_t workload);
+/* Adds a problem for each thing that is wrong with it. */
+bool roce_build_check_payload(const struct roce_plan *plan, struct roce_problems *problems);
+
 #endif

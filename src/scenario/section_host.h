@@ -14,12 +14,15 @@
 enum roce_host_address { ROCE_HOST_IPV4, ROCE_HOST_IPV6 };
 #define ROCE_DCQCN_PRESET_WORDS "connectx|paper|hpcc-ns3"
 
+enum roce_host_nic { ROCE_HOST_NIC_SOUND, ROCE_HOST_NIC_FAULTY_UD };
 enum roce_host_cc { ROCE_HOST_CC_NONE, ROCE_HOST_CC_DCQCN };
 
 /* clang-format off */
 #define ROCE_HOST_OWN_KEYS(X)                                                                      \
 	X(timing, "timing", WORD, "spec", NULL, NULL, "spec|cx6", 0,                               \
 	  "local ACK timeouts as the specification has them, or as long as a ConnectX-6 takes", NULL) \
+	X(nic, "nic", WORD, "sound", NULL, NULL, "sound|faulty-ud", 0,                             \
+	  "faulty-ud: of UD messages that come out of order, and the next 255, one in 1000 gets 64 bytes of another; ICRC and completion are right", NULL) \
 	X(address, "address", WORD, "ipv4", NULL, NULL, "ipv4|ipv6", 0,                            \
 	  "its GID: an IPv4 address (10.x.y.z) or an IPv6 one (fd00::)", NULL)                     \
 	X(path_mtu, "path_mtu", WORD, "4096", NULL, NULL, "256|512|1024|2048|4096", 0,             \

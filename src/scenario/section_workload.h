@@ -27,6 +27,12 @@ enum roce_workload_kind {
 
 enum roce_op { ROCE_OP_WRITE, ROCE_OP_READ, ROCE_OP_SEND };
 enum roce_service { ROCE_SERVICE_RC, ROCE_SERVICE_UC, ROCE_SERVICE_UD };
+/* Whether its messages have bytes; the default is the scenario's. */
+enum roce_workload_payload {
+	ROCE_WORKLOAD_PAYLOAD_DEFAULT,
+	ROCE_WORKLOAD_PAYLOAD_PHANTOM,
+	ROCE_WORKLOAD_PAYLOAD_REAL,
+};
 enum roce_arrival { ROCE_ARRIVAL_POISSON, ROCE_ARRIVAL_PERIODIC };
 
 #define ON_FLOW	       (1u << ROCE_WORKLOAD_FLOW)
@@ -61,6 +67,8 @@ enum roce_arrival { ROCE_ARRIVAL_POISSON, ROCE_ARRIVAL_PERIODIC };
 	  "priority of its packets", "NVIDIA RoCE configuration")                                  \
 	X(dscp, "dscp", COUNT, "64", "0", "64", NULL, 0,                                           \
 	  "DSCP of its packets; 64: prio * 8 + 2 (26 for priority 3)", "NVIDIA RoCE configuration: 26") \
+	X(payload, "payload", WORD, "default", NULL, NULL, "default|phantom|real", 0,              \
+	  "a length, or bytes that are compared where they arrive; default: as `payload` at the top", NULL) \
 	X(bytes, "bytes", BYTES, "1MB", "1", "1TB", NULL, ON_BULK | ON_ALL_REDUCE,                 \
 	  "size of a flow; of the vector that is reduced", NULL)                                   \
 	X(message, "message", BYTES, "0", NULL, "1GB", NULL, ON_BULK | ON_ALL_REDUCE | ON_POISSON | ON_TRACE, \

@@ -2,7 +2,8 @@
 /*
  * `uroce sim`: a scenario is loaded, checked, planned, built, run and told about. What is wrong
  * with it is said line by line, with exit status 2; a run that ends in a deadlock or with failed
- * flows has done what it is for, and has status 0.
+ * flows has done what it is for, and has status 0. One whose messages arrived wrong has status 1:
+ * whoever asks for bytes to be compared asks whether they are right.
  */
 #include "tools/command.h"
 #include "tools/sim.h"
@@ -226,6 +227,16 @@ static int report(const struct options *o, struct roce_outcome *outcome,
 	return ROCE_EXIT_FAILED;
 }
 
+static int judge(const struct roce_fabric_totals *totals)
+{
+	if (!totals->messages_wrong)
+		return ROCE_EXIT_OK;
+	fprintf(stderr, "uroce sim: %llu of %llu messages arrived wrong\n",
+		(unsigned long long)totals->messages_wrong,
+		(unsigned long long)totals->messages_checked);
+	return ROCE_EXIT_FAILED;
+}
+
 /* Runs what is built, and tells of it. */
 static int run_built(const struct options *o, struct roce_built *built,
 		     struct roce_sim_record *record)
@@ -252,6 +263,8 @@ static int run_built(const struct options *o, struct roce_built *built,
 	rc = roce_sim_record_end(record, end);
 	if (rc == ROCE_EXIT_OK)
 		rc = report(o, &outcome, record->record ? roce_record_rates(record->record) : NULL);
+	if (rc == ROCE_EXIT_OK)
+		rc = judge(&outcome.totals);
 	roce_outcome_fini(&outcome);
 	return rc;
 }

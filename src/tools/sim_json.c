@@ -32,14 +32,17 @@ static json_t *flow_json(const struct roce_outcome *o, uint32_t flow)
 	struct roce_fabric_flow_result r;
 
 	roce_fabric_flow_result(f, flow, &r);
-	return json_pack(
-		"{s:o, s:o, s:I, s:o, s:o, s:o, s:s, s:s, s:I, s:I}", "src", node_json(o, cfg->src),
-		"dst", node_json(o, cfg->dst), "bytes", (json_int_t)cfg->bytes, "start_us",
-		us(r.started_ps), "fct_us", us(roce_outcome_fct_ps(cfg, &r)), "ideal_us",
-		us(roce_fabric_flow_ideal_ps(f, flow)), "state",
-		roce_fabric_flow_state_str((enum roce_fabric_flow_state)r.state), "workload",
-		o->workloads[o->built->plan->flows.at[flow].workload].name, "bytes_delivered",
-		(json_int_t)r.bytes_delivered, "packets_repeated", (json_int_t)r.packets_repeated);
+	return json_pack("{s:o, s:o, s:I, s:o, s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I}", "src",
+			 node_json(o, cfg->src), "dst", node_json(o, cfg->dst), "bytes",
+			 (json_int_t)cfg->bytes, "start_us", us(r.started_ps), "fct_us",
+			 us(roce_outcome_fct_ps(cfg, &r)), "ideal_us",
+			 us(roce_fabric_flow_ideal_ps(f, flow)), "state",
+			 roce_fabric_flow_state_str((enum roce_fabric_flow_state)r.state),
+			 "workload", o->workloads[o->built->plan->flows.at[flow].workload].name,
+			 "bytes_delivered", (json_int_t)r.bytes_delivered, "packets_repeated",
+			 (json_int_t)r.packets_repeated, "messages_compared",
+			 (json_int_t)r.messages_checked, "messages_wrong",
+			 (json_int_t)r.messages_wrong);
 }
 
 static json_t *spread_json(const struct roce_spread *s)
@@ -91,7 +94,35 @@ static json_t *totals_json(const struct roce_outcome *o)
 					    json_integer((json_int_t)t->drops[i]));
 	}
 	json_object_set_new(json, "drops_by_reason", drops);
+	json_object_set_new(json, "messages_compared",
+			    json_integer((json_int_t)t->messages_checked));
+	json_object_set_new(json, "messages_wrong", json_integer((json_int_t)t->messages_wrong));
+	json_object_set_new(json, "bytes_wrong", json_integer((json_int_t)t->bytes_wrong));
+	json_object_set_new(json, "bytes_missing", json_integer((json_int_t)t->bytes_missing));
+	json_object_set_new(json, "messages_damaged_by_nics",
+			    json_integer((json_int_t)t->messages_damaged));
 	return json;
+}
+
+/* The first of the messages that arrived wrong. */
+static json_t *wrongs_json(const struct roce_outcome *o)
+{
+	json_t *array = json_array();
+	uint32_t count;
+	const struct roce_fabric_wrong *w = roce_fabric_wrongs(o->built->fabric, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(
+			array, json_pack("{s:f, s:I, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+					 "time_us", (double)w[i].ps / 1e6, "flow",
+					 (json_int_t)w[i].flow, "at", node_json(o, w[i].node),
+					 "is_answer", w[i].is_answer, "message",
+					 (json_int_t)w[i].message, "bytes", (json_int_t)w[i].length,
+					 "offset", (json_int_t)w[i].offset, "expected",
+					 (json_int_t)w[i].expected, "found", (json_int_t)w[i].found,
+					 "bytes_wrong", (json_int_t)w[i].wrong_bytes,
+					 "bytes_missing", (json_int_t)w[i].missing_bytes));
+	return array;
 }
 
 /* Counters that are not 0, by the names that switches and `ethtool -S` give them. */
@@ -186,10 +217,10 @@ static json_t *outcome_json(const struct roce_outcome *o)
 		json_array_append_new(flows, flow_json(o, i));
 	for (uint32_t i = 0; i < o->workload_count; i++)
 		json_array_append_new(workloads, workload_json(o, i));
-	return json_pack("{s:s, s:I, s:s, s:f, s:o, s:o, s:o, s:o}", "name", g->name, "seed",
+	return json_pack("{s:s, s:I, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "name", g->name, "seed",
 			 (json_int_t)g->seed, "end", roce_fabric_end_str(o->end), "simulated_us",
 			 (double)o->now_ps / 1e6, "totals", totals_json(o), "workloads", workloads,
-			 "flows", flows, "ports", ports_json(o));
+			 "flows", flows, "wrong_messages", wrongs_json(o), "ports", ports_json(o));
 }
 
 int roce_sim_write_json(const struct roce_outcome *o, const struct roce_rates *rates,

@@ -116,11 +116,43 @@ static void print_network(const struct roce_outcome *o, FILE *out)
 	fprintf(out, "\n");
 }
 
+#define WRONGS_SHOWN 5u
+
+static void print_payload(const struct roce_outcome *o, FILE *out)
+{
+	const struct roce_graph *g = &o->built->plan->graph;
+	const struct roce_fabric_totals *t = &o->totals;
+	char text[ROCE_FABRIC_WRONG_TEXT_MAX];
+	uint32_t count;
+	const struct roce_fabric_wrong *wrongs = roce_fabric_wrongs(o->built->fabric, &count);
+
+	if (!t->messages_checked)
+		return;
+	fprintf(out, "  %-18s %llu messages compared, %llu wrong", "payload",
+		(unsigned long long)t->messages_checked, (unsigned long long)t->messages_wrong);
+	if (t->messages_wrong)
+		fprintf(out, ": %llu bytes differ, %llu are missing",
+			(unsigned long long)t->bytes_wrong, (unsigned long long)t->bytes_missing);
+	fprintf(out, "\n");
+	for (uint32_t i = 0; i < count && i < WRONGS_SHOWN; i++) {
+		const struct roce_fabric_flow_config *cfg =
+			roce_fabric_flow_config(o->built->fabric, wrongs[i].flow);
+
+		fprintf(out, "  %-18s flow %u, %s to %s, %s\n", "", wrongs[i].flow,
+			g->nodes[cfg->src].name, g->nodes[cfg->dst].name,
+			roce_fabric_wrong_text(&wrongs[i], text));
+	}
+	if (t->messages_wrong > WRONGS_SHOWN)
+		fprintf(out, "  %-18s and %llu more\n", "",
+			(unsigned long long)(t->messages_wrong - WRONGS_SHOWN));
+}
+
 void roce_sim_print_table(const struct roce_outcome *o, FILE *out)
 {
 	print_head(o, out);
 	print_workloads(o, out);
 	print_network(o, out);
+	print_payload(o, out);
 	fprintf(out, "  %-18s at %.3f us: %s\n", "ended", (double)o->now_ps / 1e6,
 		roce_fabric_end_str(o->end));
 }

@@ -146,6 +146,64 @@ class Command(unittest.TestCase):
             done = sim("--hpcc", *arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
 
+    REAL = """\
+payload: real
+topology: {kind: star, hosts: 4}
+link: {reorder: 5%, reorder_delay: 5us}
+host: {nic: faulty-ud, path_mtu: "1024"}
+workload:
+  - {name: datagrams, from: h0, to: h1, service: ud, op: send, bytes: 4MB, message: 1000}
+  - {name: writes, from: h2, to: h3, bytes: 1MB, message: 30kB}
+"""
+
+    def test_payload_is_compared(self):
+        path = self.write(self.REAL)
+        target = os.path.join(self.folder.name, "out.json")
+        done = sim(path, "--json", target)
+        self.assertEqual(done.returncode, 1)
+        with open(target, encoding="utf-8") as f:
+            out = json.load(f)
+        wrong = out["totals"]["messages_wrong"]
+        self.assertGreater(wrong, 0)
+        self.assertEqual(done.stderr, f"uroce sim: {wrong} of 4034 messages arrived wrong\n")
+        self.assertIn(f"4034 messages compared, {wrong} wrong", done.stdout)
+        self.assertEqual(out["totals"]["messages_damaged_by_nics"], wrong)
+        self.assertEqual([(f["messages_compared"], f["messages_wrong"]) for f in out["flows"]],
+                         [(4000, wrong), (34, 0)])
+        first = out["wrong_messages"][0]
+        self.assertEqual((len(out["wrong_messages"]), first["flow"], first["at"], first["bytes"]),
+                         (wrong, 0, "h1", 1000))
+        self.assertNotEqual(first["expected"], first["found"])
+        self.assertIn(f"flow 0, h0 to h1, message {first['message']}, byte {first['offset']} of 1000: "
+                      f"expected 0x{first['expected']:02x}, found 0x{first['found']:02x};", done.stdout)
+
+    def test_payload_of_a_workload(self):
+        path = self.write(self.REAL.replace("message: 1000", "message: 1000, payload: phantom")
+                          .replace("nic: faulty-ud, ", ""))
+        out = self.json_of(path)
+        self.assertEqual([f["messages_compared"] for f in out["flows"]], [0, 34])
+        out = self.json_of(self.write(self.REAL.replace("payload: real", "payload: phantom")
+                                      .replace("nic: faulty-ud, ", "")
+                                      .replace("message: 30kB", "message: 30kB, payload: real")))
+        self.assertEqual([f["messages_compared"] for f in out["flows"]], [0, 34])
+
+    def test_payload_is_refused(self):
+        done = sim("--check", self.write(self.REAL.replace("payload: real", "payload: phantom")))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("s.yaml:4: nic: faulty-ud changes bytes of UD messages, expected a workload with "
+                      "`service: ud` and `payload: real`", done.stderr)
+        large = ("topology: {hosts: 3}\npayload: real\nworkload: [{kind: incast, from: h0..h1, to: h2, "
+                 "bytes: 1GB%s}]\n")
+        done = sim("--check", self.write(large % ", queue_pairs: 8"))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("s.yaml:2: payload: real: up to 384 MiB of messages may be under way at once, and "
+                      "payload_memory is 100 MiB;", sim("--check", self.write(
+                          large.replace("payload: real", "payload: real\npayload_memory: 100MiB") % ""))
+                      .stderr)
+        # One after the other they need no more than one.
+        self.assertEqual(sim("--check", self.write(
+            large.replace("1GB", "10MB, rounds: 1000").replace("incast", "flow") % "")).returncode, 0)
+
     def test_explain(self):
         done = sim("--explain")
         self.assertEqual(done.returncode, 0)
