@@ -131,6 +131,25 @@ static void add_flow(struct roce_outcome *o, uint32_t flow)
 		w->slowdown.at[w->slowdown.count++] = (double)fct / (double)ideal;
 }
 
+/* Frames for which PFC should have seen to it that there is room. */
+static void add_lossless_drops(struct roce_outcome *o, uint32_t node,
+			       const struct roce_fabric_port_view *view)
+{
+	uint64_t drops = 0;
+
+	for (uint32_t i = 0; i < ROCE_FABRIC_PRIOS; i++) {
+		if (view->cfg->pfc.prios >> i & 1)
+			drops += view->prio_counters[i][ROCE_FABRIC_RX_DISCARDS] +
+				 view->prio_counters[i][ROCE_FABRIC_TX_DISCARDS];
+	}
+	o->lossless_drops += drops;
+	if (drops <= o->lossless_drops_most)
+		return;
+	o->lossless_drops_most = drops;
+	o->lossless_drops_node = node;
+	o->lossless_drops_peer = view->peer_node;
+}
+
 static void add_ports(struct roce_outcome *o)
 {
 	struct roce_fabric *f = o->built->fabric;
@@ -140,6 +159,7 @@ static void add_ports(struct roce_outcome *o)
 		for (uint32_t port = 0; port < roce_fabric_port_count(f, node); port++) {
 			if (roce_fabric_port_view(f, node, port, &view))
 				continue;
+			add_lossless_drops(o, node, &view);
 			for (uint32_t i = 0; i < ROCE_FABRIC_PRIOS; i++) {
 				o->pause_us += view.prio_counters[i][ROCE_FABRIC_RX_PAUSE_DURATION];
 				if (roce_fabric_is_host(f, node) ||

@@ -49,6 +49,10 @@ struct roce_outcome {
 	uint64_t drops;
 	uint32_t queue_max_node; /* where the longest egress queue was */
 	uint32_t queue_max_port;
+	uint64_t lossless_drops;      /* of priorities with PFC, for want of room */
+	uint64_t lossless_drops_most; /* of one port */
+	uint32_t lossless_drops_node;
+	uint32_t lossless_drops_peer;
 	uint32_t queue_max_bytes;
 	uint64_t pause_us; /* all ports and priorities together */
 	struct roce_workload_outcome *workloads;

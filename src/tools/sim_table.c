@@ -88,6 +88,13 @@ static void print_drops(const struct roce_outcome *o, FILE *out)
 		comma = ", ";
 	}
 	fprintf(out, "%s\n", o->drops ? ")" : "");
+	if (o->lossless_drops)
+		fprintf(out,
+			"  %-18s %llu of them of lossless priorities, most of them at %s's "
+			"port to %s: is the headroom too small (buffer.pg_lossless.xoff)?\n",
+			"ALARM", (unsigned long long)o->lossless_drops,
+			o->built->plan->graph.nodes[o->lossless_drops_node].name,
+			o->built->plan->graph.nodes[o->lossless_drops_peer].name);
 }
 
 static void print_network(const struct roce_outcome *o, FILE *out)

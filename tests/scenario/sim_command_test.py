@@ -103,6 +103,32 @@ class Command(unittest.TestCase):
         self.assertGreater(len({r["time_us"] for r in rows}), 10)
         self.assertNotIn("rates", self.json_of(self.write(INCAST)))
 
+    def test_case_068_lossless_drops_raise_an_alarm(self):
+        text = INCAST.replace("100kB", "1MB") + "switch: {buffer: {pg_lossless: {static_th: 500kB%s}}}\n"
+        done = sim(self.write(text % ""))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("\n  drops              0\n", done.stdout)
+        self.assertNotIn("ALARM", done.stdout)
+        path = self.write(text % ", xoff: 0kB")
+        self.assertRegex(sim(path).stdout,
+                         r"\n  ALARM +\d+ of them of lossless priorities, most of them at s0's port to h\d")
+        out = self.json_of(path)
+        self.assertEqual(out["totals"]["lossless_drops"], out["totals"]["drops"])
+        self.assertGreater(out["totals"]["drops"], 0)
+
+    def test_case_072_memory_of_many_ports_and_hosts(self):
+        for hosts in (1024, 5000):
+            path = self.write(f"topology: {{hosts: {hosts}}}\nswitch: {{buffer: {{size: 1GB}}}}\n"
+                              f"workload: [{{from: h0, to: h{hosts - 1}, bytes: 10kB}}]\n")
+            with open(os.path.join(self.folder.name, "out"), "w+", encoding="utf-8") as out:
+                process = subprocess.Popen([UROCE, "sim", path], stdout=out)
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                out.seek(0)
+                self.assertIn("all flows have ended", out.read())
+            self.assertEqual(process.returncode, 0)
+            self.assertLess(usage.ru_maxrss, 1000000, f"kB with {hosts} hosts")
+
     def test_same_seed_same_result(self):
         path = self.write(INCAST.replace("bytes: 100kB", "bytes: 100kB, jitter: 10us"))
         outs = [self.json_of(path, "--seed", s) for s in ("1", "1", "2")]
