@@ -4,172 +4,21 @@
  * the first case is a usage error; a run that was begun has a report, also when it is broken off.
  */
 #include "tools/command.h"
-#include "tools/environment.h"
-#include "tools/place.h"
+#include "tools/verify.h"
 
 #include "verify/kind.h"
-#include "verify/place.h"
 #include "verify/run.h"
 #include "verify/terminal.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define MTU_DEFAULT	 1500
 #define EXIT_INTERRUPTED 130
 #define PLAN_BYTES_MAX	 (4u << 20)
-
-struct options {
-	const char *plan;
-	const char *only;
-	const char *skip;
-	const char *profile;
-	const char *json;
-	const char *junit;
-	const char *device[ROCE_VERIFY_SIDES];
-	uint64_t seed;
-	uint64_t repeat;
-	uint64_t mtu;
-	uint64_t gid_index; /* UINT64_MAX: chosen */
-	bool is_list;
-	bool is_self_test;
-	bool is_system;
-	bool is_quiet;
-};
-
-enum {
-	OPT_PLAN = 256,
-	OPT_ONLY,
-	OPT_SKIP,
-	OPT_LIST,
-	OPT_REPEAT,
-	OPT_SEED,
-	OPT_PROFILE,
-	OPT_JSON,
-	OPT_JUNIT,
-	OPT_SYSTEM,
-	OPT_SELF_TEST,
-	OPT_DEVICE,
-	OPT_TARGET_DEVICE,
-	OPT_GID_INDEX,
-	OPT_MTU,
-};
-
-static const struct option long_options[] = {
-	{"plan", required_argument, NULL, OPT_PLAN},
-	{"only", required_argument, NULL, OPT_ONLY},
-	{"skip", required_argument, NULL, OPT_SKIP},
-	{"list", no_argument, NULL, OPT_LIST},
-	{"repeat", required_argument, NULL, OPT_REPEAT},
-	{"seed", required_argument, NULL, OPT_SEED},
-	{"profile", required_argument, NULL, OPT_PROFILE},
-	{"json", required_argument, NULL, OPT_JSON},
-	{"junit", required_argument, NULL, OPT_JUNIT},
-	{"system", no_argument, NULL, OPT_SYSTEM},
-	{"self-test", no_argument, NULL, OPT_SELF_TEST},
-	{"device", required_argument, NULL, OPT_DEVICE},
-	{"target-device", required_argument, NULL, OPT_TARGET_DEVICE},
-	{"gid-index", required_argument, NULL, OPT_GID_INDEX},
-	{"mtu", required_argument, NULL, OPT_MTU},
-	{"quiet", no_argument, NULL, 'q'},
-	{NULL, 0, NULL, 0},
-};
-
-static int parse_number(const char *option, const char *text, uint64_t least, uint64_t most,
-			uint64_t *out)
-{
-	char *end;
-	unsigned long long value;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || *end || end == text || *text == '-' || value < least || value > most)
-		return roce_usage_error(
-			"verify", "--%s: found %s, expected a number from %llu to %llu", option,
-			text, (unsigned long long)least, (unsigned long long)most);
-	*out = value;
-	return ROCE_EXIT_OK;
-}
-
-static int parse_option(int c, struct options *o)
-{
-	switch (c) {
-	case OPT_PLAN:
-		o->plan = optarg;
-		break;
-	case OPT_ONLY:
-		o->only = optarg;
-		break;
-	case OPT_SKIP:
-		o->skip = optarg;
-		break;
-	case OPT_LIST:
-		o->is_list = true;
-		break;
-	case OPT_REPEAT:
-		return parse_number("repeat", optarg, 1, 1000, &o->repeat);
-	case OPT_SEED:
-		return parse_number("seed", optarg, 0, UINT64_MAX >> 12, &o->seed);
-	case OPT_PROFILE:
-		o->profile = optarg;
-		break;
-	case OPT_JSON:
-		o->json = optarg;
-		break;
-	case OPT_JUNIT:
-		o->junit = optarg;
-		break;
-	case OPT_SYSTEM:
-		o->is_system = true;
-		break;
-	case OPT_SELF_TEST:
-		o->is_self_test = true;
-		break;
-	case OPT_DEVICE:
-		o->device[ROCE_VERIFY_INITIATOR] = optarg;
-		break;
-	case OPT_TARGET_DEVICE:
-		o->device[ROCE_VERIFY_TARGET] = optarg;
-		break;
-	case OPT_GID_INDEX:
-		return parse_number("gid-index", optarg, 0, 255, &o->gid_index);
-	case OPT_MTU:
-		return parse_number("mtu", optarg, 1280, 65535, &o->mtu);
-	case 'q':
-		o->is_quiet = true;
-		break;
-	default:
-		return -1;
-	}
-	return ROCE_EXIT_OK;
-}
-
-static int parse_options(int argc, char **argv, struct options *o)
-{
-	int c;
-
-	optind = 1;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "q", long_options, NULL)) != -1) {
-		int rc = parse_option(c, o);
-
-		if (rc == -1)
-			return roce_usage_error("verify", "no option %s, or its value is missing",
-						argv[optind - 1]);
-		if (rc)
-			return rc;
-	}
-	if (optind < argc)
-		return roce_usage_error("verify", "takes no argument, got %s", argv[optind]);
-	if (o->is_self_test && (o->plan || o->is_system))
-		return roce_usage_error("verify", "--self-test is a plan of its own, on uroce");
-	return ROCE_EXIT_OK;
-}
 
 /* ---- the plan ---- */
 
@@ -195,7 +44,7 @@ static char *read_file(const char *path, size_t *out_length)
 	return text;
 }
 
-static struct roce_verify_plan *load_plan(const struct options *o)
+static struct roce_verify_plan *load_plan(const struct roce_verify_options *o)
 {
 	struct roce_verify_text text =
 		o->is_self_test ? roce_verify_self_test_plan() : roce_verify_default_plan();
@@ -238,69 +87,6 @@ static void print_list(const struct roce_verify_plan *plan, const char *profile)
 	}
 }
 
-/* ---- places ---- */
-
-static int set_environment(void *context)
-{
-	struct roce_environment_extras extras = {0};
-
-	return roce_environment_set(context, &extras);
-}
-
-static int find_agent(const struct roce_place *place, char *out, size_t size)
-{
-	const char *slash = strrchr(place->self, '/');
-
-	snprintf(out, size, "%.*s/verify-agent", (int)(slash - place->self), place->self);
-	if (access(out, X_OK) == 0)
-		return ROCE_EXIT_OK;
-	fprintf(stderr, "uroce verify: %s: %s\n", out, strerror(errno));
-	return ROCE_EXIT_USAGE;
-}
-
-static int open_place(const struct options *o, struct roce_verify_place *out,
-		      struct roce_verify_record *record)
-{
-	static struct roce_place place;
-	char agent[PATH_MAX + 32];
-	char err[256];
-	struct roce_verify_launch launch = {.agent = agent};
-	int rc = roce_place_find(&place, err, sizeof(err));
-
-	if (!rc) {
-		rc = find_agent(&place, agent, sizeof(agent));
-		if (rc)
-			return rc;
-		if (!o->is_system) {
-			launch.prepare = set_environment;
-			launch.context = &place;
-		}
-		record->place = o->is_system ? "system" : o->is_self_test ? "here" : "namespaces";
-		rc = o->is_system || o->is_self_test
-			     ? roce_verify_place_here(out, &launch, true, err, sizeof(err))
-			     : roce_verify_place_namespaces(out, &launch, (uint32_t)o->mtu, err,
-							    sizeof(err));
-	}
-	if (!rc)
-		return ROCE_EXIT_OK;
-	fprintf(stderr, "uroce verify: %s\n", err);
-	return ROCE_EXIT_USAGE;
-}
-
-static json_t *make_where(const struct options *o, int side)
-{
-	json_t *where = json_object();
-	const char *device = o->device[side];
-
-	if (o->is_self_test && !device)
-		device = "uroce_lo";
-	if (device)
-		json_object_set_new(where, "device", json_string(device));
-	if (o->gid_index != UINT64_MAX)
-		json_object_set_new(where, "gid_index", json_integer((json_int_t)o->gid_index));
-	return where;
-}
-
 /* ---- reports ---- */
 
 static int write_json(const char *path, const struct roce_verify_record *record)
@@ -333,7 +119,8 @@ static int write_junit(const char *path, const struct roce_verify_record *record
 	return ROCE_EXIT_OK;
 }
 
-static int write_reports(const struct options *o, const struct roce_verify_record *record)
+static int write_reports(const struct roce_verify_options *o,
+			 const struct roce_verify_record *record)
 {
 	int rc = ROCE_EXIT_OK;
 
@@ -389,34 +176,33 @@ static bool is_on_stdout(const char *path)
 	return path && strcmp(path, "-") == 0;
 }
 
-static int run_in_place(const struct options *o, const struct roce_verify_place *place,
-			int signal_fd, struct roce_verify_record *record)
+static int run_between(const struct roce_verify_options *o, struct roce_verify_sides *sides,
+		       int signal_fd, struct roce_verify_record *record)
 {
 	struct roce_verify_run_options run = {
-		.fds = {place->fds[0], place->fds[1]},
+		.fds = {sides->place.fds[0], sides->place.fds[1]},
 		.signal_fd = signal_fd,
-		.where = {make_where(o, 0), make_where(o, 1)},
+		.where = {sides->where[0], sides->where[1]},
 	};
-	/* JSON on the standard output stays alone there. */
+	/* A report on the standard output stays alone there. */
 	FILE *out = is_on_stdout(o->json) || is_on_stdout(o->junit) ? stderr : stdout;
 	struct roce_verify_terminal terminal;
 	struct roce_verify_watcher watcher;
 	int rc;
 
+	sides->place.fds[0] = sides->place.fds[1] = -1; /* the run closes them */
 	roce_verify_terminal_init(&terminal, out, record, o->is_quiet);
 	watcher = roce_verify_terminal_watcher(&terminal);
 	roce_verify_run(&run, &watcher, record);
 	roce_verify_terminal_summary(&terminal, record);
 	rc = write_reports(o, record);
-	for (int side = 0; side < ROCE_VERIFY_SIDES; side++)
-		json_decref(run.where[side]);
 	return exit_status(record) ? exit_status(record) : rc;
 }
 
-static int run_plan(const struct options *o, struct roce_verify_plan *plan)
+static int run_plan(const struct roce_verify_options *o, struct roce_verify_plan *plan)
 {
 	struct roce_verify_record record;
-	struct roce_verify_place place;
+	struct roce_verify_sides sides;
 	int signal_fd;
 	int rc;
 
@@ -427,18 +213,16 @@ static int run_plan(const struct options *o, struct roce_verify_plan *plan)
 	record.profile = o->profile;
 	record.seed = o->seed;
 	signal_fd = take_signals();
-	rc = open_place(o, &place, &record);
-	if (!rc) {
-		rc = run_in_place(o, &place, signal_fd, &record);
-		place.fds[0] = place.fds[1] = -1;
-		roce_verify_place_close(&place);
-	}
+	rc = roce_verify_sides_open(o, &sides, &record);
+	if (!rc)
+		rc = run_between(o, &sides, signal_fd, &record);
+	roce_verify_sides_close(&sides, !record.is_complete);
 	close(signal_fd);
 	roce_verify_record_fini(&record);
 	return rc;
 }
 
-static int select_cases(const struct options *o, struct roce_verify_plan *plan)
+static int select_cases(const struct roce_verify_options *o, struct roce_verify_plan *plan)
 {
 	if (!roce_verify_plan_select(plan, o->only, o->skip)) {
 		fprintf(stderr, "uroce verify: no case is left (--list shows their names)\n");
@@ -455,18 +239,14 @@ static int select_cases(const struct options *o, struct roce_verify_plan *plan)
 
 int roce_cmd_verify(int argc, char **argv)
 {
-	struct options o = {
-		.profile = "soft",
-		.seed = 1,
-		.repeat = 1,
-		.mtu = MTU_DEFAULT,
-		.gid_index = UINT64_MAX,
-	};
+	struct roce_verify_options o;
 	struct roce_verify_plan *plan;
-	int rc = parse_options(argc, argv, &o);
+	int rc = roce_verify_options_parse(argc, argv, &o);
 
 	if (rc)
 		return rc;
+	if (o.is_server)
+		return roce_verify_serve_command(&o);
 	plan = load_plan(&o);
 	if (!plan)
 		return ROCE_EXIT_USAGE;

@@ -115,16 +115,19 @@ static int wait_for(int fd, short events, roce_ns_t deadline)
 
 int roce_lines_receive(struct roce_lines *lines, roce_ns_t deadline, json_t **out)
 {
-	for (;;) {
-		int rc = roce_lines_take(lines, out);
+	int rc = 0;
 
+	/* What came before the end is still good. */
+	for (;;) {
+		int taken = roce_lines_take(lines, out);
+
+		if (taken)
+			return taken > 0 ? 0 : taken;
 		if (rc)
-			return rc > 0 ? 0 : rc;
+			return rc;
 		rc = wait_for(lines->fd, POLLIN, deadline);
 		if (!rc)
 			rc = roce_lines_fill(lines);
-		if (rc)
-			return rc;
 	}
 }
 

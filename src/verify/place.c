@@ -342,7 +342,7 @@ static int begin(struct set_up *s, struct roce_verify_place *out, char *err, siz
 	}
 	if (read_report(report[0], err, err_size)) {
 		close(report[0]);
-		roce_verify_place_close(out);
+		roce_verify_place_close(out, true);
 		return -EIO;
 	}
 	close(report[0]);
@@ -373,7 +373,7 @@ static int begin_with_sockets(struct set_up *s, bool is_both, struct roce_verify
 			close(s->agent_fds[side]);
 	}
 	if (rc)
-		roce_verify_place_close(out);
+		roce_verify_place_close(out, true);
 	return rc;
 }
 
@@ -403,7 +403,7 @@ int roce_verify_place_serve(struct roce_verify_place *out, const struct roce_ver
 	*out = (struct roce_verify_place){.fds = {-1, -1}};
 	rc = begin(&s, out, err, err_size);
 	if (rc)
-		roce_verify_place_close(out);
+		roce_verify_place_close(out, true);
 	return rc;
 }
 
@@ -423,7 +423,7 @@ static bool has_ended(pid_t pid, uint64_t ms)
 	}
 }
 
-void roce_verify_place_close(struct roce_verify_place *place)
+void roce_verify_place_close(struct roce_verify_place *place, bool is_now)
 {
 	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
 		if (place->fds[side] >= 0)
@@ -432,7 +432,7 @@ void roce_verify_place_close(struct roce_verify_place *place)
 	}
 	if (place->keeper <= 0)
 		return;
-	if (!has_ended(place->keeper, LEAVE_S * 1000)) {
+	if (!has_ended(place->keeper, is_now ? 0 : LEAVE_S * 1000)) {
 		(void)kill(place->keeper, SIGTERM);
 		if (!has_ended(place->keeper, LEAVE_S * 1000)) {
 			(void)kill(place->keeper, SIGKILL);

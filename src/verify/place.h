@@ -45,7 +45,7 @@ int roce_verify_place_here(struct roce_verify_place *out, const struct roce_veri
 int roce_verify_place_serve(struct roce_verify_place *out, const struct roce_verify_launch *launch,
 			    int fd, char *err, size_t err_size);
 
-/* Waits for the agents to end, a few seconds, and ends what is left. */
-void roce_verify_place_close(struct roce_verify_place *place);
+/* Waits for the agents to end, a few seconds unless `is_now`, and ends what is left. */
+void roce_verify_place_close(struct roce_verify_place *place, bool is_now);
 
 #endif

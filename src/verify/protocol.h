@@ -4,9 +4,11 @@
  *
  * To the agent, by the word in "do":
  *   hello                            asks for version, facts and devices
- *   run      run, kind, role, seed, parameters, where {device, port, gid_index}, timeout_s
+ *   run      run, kind, role, seed, parameters, timeout_s, and where: {device, port, gid_index,
+ *            address}, whichever are known
  *   relay    run, data               what the other side's case has sent
  *   stop                             the case that runs is killed
+ *   alive                            each second
  *   quit
  * From the agent, by the word in "is":
  *   hello    protocol, version, facts; or verdict fail and reason
@@ -28,8 +30,10 @@
 
 #define ROCE_VERIFY_PORT	      18701
 
-/* An agent says a word each second; one that is silent for so long has gone. */
-#define ROCE_VERIFY_ALIVE_S  1
-#define ROCE_VERIFY_SILENT_S 15
+/* Both say a word each second. An agent that is silent for so long has gone; an orchestrator may
+ * have been stopped for a while by who uses it. */
+#define ROCE_VERIFY_ALIVE_S	1
+#define ROCE_VERIFY_SILENT_S	15
+#define ROCE_VERIFY_ABANDONED_S 120
 
 #endif

@@ -27,6 +27,7 @@ struct runner {
 	struct roce_verify_record *record;
 	struct roce_lines lines[ROCE_VERIFY_SIDES];
 	roce_ns_t heard_at[ROCE_VERIFY_SIDES];
+	roce_ns_t alive_at;
 	uint32_t number;
 	json_t *results[ROCE_VERIFY_SIDES];
 	roce_ns_t deadline;
@@ -148,7 +149,11 @@ static bool turn(struct runner *r)
 	}
 	if (r->watcher->progress)
 		r->watcher->progress(r->watcher->context, r->record, -1);
-	return true;
+	if (now < r->alive_at)
+		return true;
+	r->alive_at = now + ROCE_VERIFY_ALIVE_S * ROCE_NS_PER_S;
+	return send_to(r, ROCE_VERIFY_INITIATOR, json_pack("{s:s}", "do", "alive")) &&
+	       send_to(r, ROCE_VERIFY_TARGET, json_pack("{s:s}", "do", "alive"));
 }
 
 /* ---- a case ---- */

@@ -2,10 +2,13 @@
 /* Choosing a device and its address. */
 #include "verify/agent/device.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+
+#define RANK_LIKED 10
 
 static bool is_ipv4(const union ibv_gid *gid)
 {
@@ -37,7 +40,7 @@ static int rank(const struct ibv_gid_entry *entry, enum va_family family)
 }
 
 static bool choose_gid(struct ibv_context *context, uint8_t port, int length, enum va_family family,
-		       struct ibv_gid_entry *out)
+		       const union ibv_gid *liked, struct ibv_gid_entry *out)
 {
 	int best = 0;
 
@@ -48,12 +51,37 @@ static bool choose_gid(struct ibv_context *context, uint8_t port, int length, en
 		if (ibv_query_gid_ex(context, port, (uint32_t)i, &entry, 0))
 			continue;
 		its = rank(&entry, family);
+		if (its && liked && memcmp(&entry.gid, liked, sizeof(*liked)) == 0)
+			its = RANK_LIKED;
 		if (its > best) {
 			best = its;
 			*out = entry;
 		}
 	}
 	return best > 0;
+}
+
+/* An address as text to a GID; false: there is none. */
+static bool gid_of_address(const char *text, union ibv_gid *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->raw[10] = out->raw[11] = 0xff;
+	return inet_pton(AF_INET, text, out->raw + 12) == 1 ||
+	       inet_pton(AF_INET6, text, out->raw) == 1;
+}
+
+static bool has_gid(struct ibv_context *context, uint8_t port, const union ibv_gid *gid)
+{
+	struct ibv_port_attr attr;
+	union ibv_gid its;
+
+	if (ibv_query_port(context, port, &attr))
+		return false;
+	for (int i = 0; i < attr.gid_tbl_len && i < 256; i++) {
+		if (!ibv_query_gid(context, port, i, &its) && memcmp(&its, gid, sizeof(its)) == 0)
+			return true;
+	}
+	return false;
 }
 
 static uint32_t mtu_in_bytes(enum ibv_mtu mtu)
@@ -80,16 +108,24 @@ static void set_address(struct va_device *device, const struct ibv_gid_entry *en
 	device->address_size = sizeof(*in6);
 }
 
+static uint8_t wanted_port(const struct va_run *run)
+{
+	uint8_t port = (uint8_t)roce_json_number(run->where, "port");
+
+	return port ? port : 1;
+}
+
 /* Whether a case can run on it; else `why` says why not. */
 static bool take(struct va_run *run, struct ibv_context *context, enum va_family family,
 		 struct va_device *out, char *why, size_t why_size)
 {
+	union ibv_gid address;
+	bool is_liked = gid_of_address(roce_json_text(run->where, "address"), &address);
 	const json_t *wanted = json_object_get(run->where, "gid_index");
 	const char *name = ibv_get_device_name(context->device);
 	struct ibv_gid_entry entry;
-	uint8_t port = (uint8_t)roce_json_number(run->where, "port");
+	uint8_t port = wanted_port(run);
 
-	port = port ? port : 1;
 	if (ibv_query_device(context, &out->attr) ||
 	    ibv_query_port(context, port, &out->port_attr)) {
 		snprintf(why, why_size, "%s has no port %u", name, port);
@@ -107,7 +143,8 @@ static bool take(struct va_run *run, struct ibv_context *context, enum va_family
 			snprintf(why, why_size, "%s has no GID %u", name, index);
 			return false;
 		}
-	} else if (!choose_gid(context, port, out->port_attr.gid_tbl_len, family, &entry)) {
+	} else if (!choose_gid(context, port, out->port_attr.gid_tbl_len, family,
+			       is_liked ? &address : NULL, &entry)) {
 		snprintf(why, why_size, "%s has no RoCEv2 address%s", name,
 			 family == VA_IPV4   ? " of IPv4"
 			 : family == VA_IPV6 ? " of IPv6"
@@ -123,11 +160,12 @@ static bool take(struct va_run *run, struct ibv_context *context, enum va_family
 	return true;
 }
 
-static void open_any(struct va_run *run, struct ibv_device **list, enum va_family family,
-		     struct va_device *out)
+/* `address`: only a device that has it; NULL: any. True: `out` is one. */
+static bool open_first(struct va_run *run, struct ibv_device **list, enum va_family family,
+		       const union ibv_gid *address, struct va_device *out, char *why,
+		       size_t why_size)
 {
 	const char *wanted = roce_json_text(run->where, "device");
-	char why[200] = "";
 
 	for (int i = 0; list[i]; i++) {
 		struct ibv_context *context;
@@ -135,15 +173,30 @@ static void open_any(struct va_run *run, struct ibv_device **list, enum va_famil
 		if (*wanted && strcmp(ibv_get_device_name(list[i]), wanted) != 0)
 			continue;
 		context = ibv_open_device(list[i]);
-		if (!context) {
-			snprintf(why, sizeof(why), "%s does not open: %s",
+		if (!context)
+			snprintf(why, why_size, "%s does not open: %s",
 				 ibv_get_device_name(list[i]), strerror(errno));
-			continue;
-		}
-		if (take(run, context, family, out, why, sizeof(why)))
-			return;
-		(void)ibv_close_device(context);
+		else if ((!address || has_gid(context, wanted_port(run), address)) &&
+			 take(run, context, family, out, why, why_size))
+			return true;
+		else
+			(void)ibv_close_device(context);
 	}
+	return false;
+}
+
+static void open_any(struct va_run *run, struct ibv_device **list, enum va_family family,
+		     struct va_device *out)
+{
+	const char *wanted = roce_json_text(run->where, "device");
+	union ibv_gid address;
+	char why[200] = "";
+
+	if (!*wanted && gid_of_address(roce_json_text(run->where, "address"), &address) &&
+	    open_first(run, list, family, &address, out, why, sizeof(why)))
+		return;
+	if (open_first(run, list, family, NULL, out, why, sizeof(why)))
+		return;
 	if (family != VA_ANY_FAMILY)
 		va_skip(run, "%s", *why ? why : "no such device");
 	if (!*why && *wanted)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The verbs device of a case, opened: the one that was asked for, or the first one with a RoCEv2
- * address in an active port. Loopback comes last, as uroce lists it.
+ * The verbs device of a case, opened: the one that was asked for; else the one with the address
+ * over which the two hosts speak; else the first one with a RoCEv2 address in an active port.
+ * Loopback comes last, as uroce lists it.
  */
 #ifndef VERIFY_AGENT_DEVICE_H
 #define VERIFY_AGENT_DEVICE_H

@@ -31,6 +31,7 @@ struct agent {
 			 * counts, and then there is room for the next one */
 	bool is_hello;
 	roce_ns_t alive_at;
+	roce_ns_t heard_at;
 };
 
 static void send_up(struct agent *agent, json_t *message)
@@ -220,6 +221,7 @@ static void take_orders(struct agent *agent)
 	int rc = roce_lines_fill(&agent->up);
 	int taken;
 
+	agent->heard_at = roce_clock_now();
 	while ((taken = roce_lines_take(&agent->up, &order)) > 0) {
 		obey(agent, order);
 		json_decref(order);
@@ -232,7 +234,7 @@ static void take_orders(struct agent *agent)
 
 static int run_agent(int fd)
 {
-	struct agent agent = {.child = {.fd = -1}};
+	struct agent agent = {.child = {.fd = -1}, .heard_at = roce_clock_now()};
 
 	roce_lines_init(&agent.up, fd, ROCE_VERIFY_LINE_MAX);
 	for (;;) {
@@ -242,6 +244,10 @@ static int run_agent(int fd)
 		};
 		roce_ns_t now = roce_clock_now();
 
+		if (now > agent.heard_at + ROCE_VERIFY_ABANDONED_S * ROCE_NS_PER_S) {
+			end_child(&agent, true);
+			return 1;
+		}
 		if (now >= agent.alive_at) {
 			send_up(&agent, json_pack("{s:s}", "is", "alive"));
 			agent.alive_at = now + ROCE_VERIFY_ALIVE_S * ROCE_NS_PER_S;

@@ -22,7 +22,7 @@ struct va_run {
 	roce_ns_t deadline; /* the orchestrator gives up then */
 	roce_ns_t progress_at;
 	const json_t *parameters;
-	const json_t *where; /* device, port, gid_index: what was asked for, or nothing */
+	const json_t *where; /* what of device, port, gid_index, address was asked for */
 	json_t *result;
 };
 

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The parts of `uroce verify` on the command's side: options, and where the agents are. */
+#ifndef ROCE_TOOLS_VERIFY_H
+#define ROCE_TOOLS_VERIFY_H
+
+#include "verify/place.h"
+#include "verify/record.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct roce_verify_options {
+	const char *plan;
+	const char *only;
+	const char *skip;
+	const char *profile;
+	const char *json;
+	const char *junit;
+	const char *device[ROCE_VERIFY_SIDES];
+	const char *peer;
+	const char *token;
+	const char *bind_to;
+	uint64_t port;
+	uint64_t seed;
+	uint64_t repeat;
+	uint64_t mtu;
+	uint64_t gid_index; /* UINT64_MAX: chosen */
+	bool is_list;
+	bool is_self_test;
+	bool is_system;
+	bool is_server;
+	bool is_once;
+	bool is_quiet;
+};
+
+/* ROCE_EXIT_OK, or ROCE_EXIT_USAGE after one line that says what is wrong. */
+int roce_verify_options_parse(int argc, char **argv, struct roce_verify_options *out);
+
+/* The agents of both sides, and what each is told of its device; the latter for json_decref(). */
+struct roce_verify_sides {
+	struct roce_verify_place place;
+	json_t *where[ROCE_VERIFY_SIDES];
+};
+
+/* By the options here, in namespaces, or one here and one at the peer. An exit status, as above. */
+int roce_verify_sides_open(const struct roce_verify_options *options, struct roce_verify_sides *out,
+			   struct roce_verify_record *record);
+void roce_verify_sides_close(struct roce_verify_sides *sides, bool is_now);
+
+/* `uroce verify --server`. */
+int roce_verify_serve_command(const struct roce_verify_options *options);
+
+#endif

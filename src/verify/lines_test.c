@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Lines over a socket pair: in pieces, together, too long, no JSON, cut off. */
+#include "verify/lines.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct ends {
+	struct roce_lines lines;
+	int other;
+};
+
+static int set_up(void **state)
+{
+	static struct ends e;
+	int fds[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	roce_lines_init(&e.lines, fds[0], 64);
+	e.other = fds[1];
+	*state = &e;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct ends *e = *state;
+
+	roce_lines_fini(&e->lines);
+	if (e->other >= 0)
+		close(e->other);
+	return 0;
+}
+
+static void say(const struct ends *e, const char *text)
+{
+	assert_int_equal(write(e->other, text, strlen(text)), (int)strlen(text));
+}
+
+static void expect(struct ends *e, const char *name)
+{
+	json_t *object;
+
+	assert_int_equal(roce_lines_take(&e->lines, &object), 1);
+	assert_string_equal(roce_json_text(object, "is"), name);
+	json_decref(object);
+}
+
+static void lines__in_pieces_and_together(void **state)
+{
+	struct ends *e = *state;
+	json_t *object;
+
+	say(e, "{\"is\":");
+	assert_int_equal(roce_lines_fill(&e->lines), 0);
+	assert_int_equal(roce_lines_take(&e->lines, &object), 0);
+	say(e, "\"a\"}\n{\"is\":\"b\"}\n{\"i");
+	assert_int_equal(roce_lines_fill(&e->lines), 0);
+	expect(e, "a");
+	expect(e, "b");
+	assert_int_equal(roce_lines_take(&e->lines, &object), 0);
+	say(e, "s\":\"c\"}\n");
+	assert_int_equal(roce_lines_fill(&e->lines), 0);
+	expect(e, "c");
+}
+
+static void lines__refuses_what_is_no_object(void **state)
+{
+	static const char *const rows[] = {
+		"[1]\n", "nonsense\n", "\n", "{\"a\":1,\"a\":2}\n", "{\"a\":1} x\n", "\xff\xfe\n"};
+	struct ends *e = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		json_t *object;
+
+		say(e, rows[i]);
+		assert_int_equal(roce_lines_fill(&e->lines), 0);
+		assert_int_equal(roce_lines_take(&e->lines, &object), -EBADMSG);
+	}
+}
+
+static void lines__refuses_what_is_too_long(void **state)
+{
+	struct ends *e = *state;
+	char text[200];
+	json_t *object;
+
+	/* many short ones are fine, though longer than the limit together */
+	for (int i = 0; i < 6; i++)
+		say(e, "{\"is\":\"short\"}\n");
+	for (int i = 0; i < 6; i++) {
+		(void)!roce_lines_fill(&e->lines);
+		expect(e, "short");
+	}
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	say(e, text);
+	assert_int_equal(roce_lines_fill(&e->lines), -EMSGSIZE);
+	assert_int_equal(roce_lines_take(&e->lines, &object), 0);
+	assert_int_equal(roce_lines_send(&e->lines, json_pack("{s:s}", "is", text)), -EMSGSIZE);
+}
+
+static void lines__end_and_time(void **state)
+{
+	struct ends *e = *state;
+	json_t *object;
+
+	assert_int_equal(roce_lines_receive(&e->lines, roce_clock_now() + ROCE_NS_PER_MS, &object),
+			 -ETIMEDOUT);
+	say(e, "{\"is\":\"last\"}\n{\"cut");
+	close(e->other);
+	e->other = -1;
+	assert_int_equal(roce_lines_receive(&e->lines, roce_clock_now() + ROCE_NS_PER_S, &object),
+			 0);
+	assert_string_equal(roce_json_text(object, "is"), "last");
+	json_decref(object);
+	assert_int_equal(roce_lines_receive(&e->lines, roce_clock_now() + ROCE_NS_PER_S, &object),
+			 -EPIPE);
+	assert_int_equal(roce_lines_send(&e->lines, json_pack("{s:s}", "is", "x")), -EPIPE);
+}
+
+static void lines__sends_what_it_receives(void **state)
+{
+	struct ends *e = *state;
+	struct roce_lines other;
+	json_t *object;
+
+	roce_lines_init(&other, e->other, 64);
+	e->other = -1;
+	assert_int_equal(
+		roce_lines_send(&other, json_pack("{s:s, s:f}", "is", "line\n2", "n", 1.5)), 0);
+	assert_int_equal(roce_lines_receive(&e->lines, roce_clock_now() + ROCE_NS_PER_S, &object),
+			 0);
+	assert_string_equal(roce_json_text(object, "is"), "line\n2");
+	assert_true(roce_json_number(object, "n") == 1.5);
+	json_decref(object);
+	roce_lines_fini(&other);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(lines__in_pieces_and_together),   TEST(lines__refuses_what_is_no_object),
+		TEST(lines__refuses_what_is_too_long), TEST(lines__end_and_time),
+		TEST(lines__sends_what_it_receives),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
