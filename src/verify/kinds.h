@@ -64,10 +64,35 @@
 #define ROCE_VERIFY_NUMBERS_CHECK(M)                                                               \
 	M("operations", COUNT) M("bytes", COUNT) M("checked", COUNT)
 
+#define ROCE_VERIFY_SETUP(X, T)                                                                    \
+	X(T, transport, "transport", WORD, "rc", NULL, NULL, "rc|uc|ud", 0, "of the queue pairs",  \
+	  NULL)                                                                                    \
+	X(T, count, "count", COUNT, "10000", "1", "1000000", NULL, 0, "queue pairs in all", NULL)  \
+	X(T, batch, "batch", COUNT, "100", "1", "1000", NULL, 0, "that exist at the same time", NULL)
+
+/* Medians of the steps; the percentiles are those of all steps of one queue pair together. */
+#define ROCE_VERIFY_NUMBERS_SETUP(M)                                                               \
+	ROCE_VERIFY_NUMBERS_LATENCY(M)                                                             \
+	M("create", TIME) M("init", TIME) M("rtr", TIME) M("rts", TIME) M("destroy", TIME)         \
+	M("success", PERCENT)
+
+#define ROCE_VERIFY_SETUP_CM(X, T)                                                                 \
+	X(T, count, "count", COUNT, "200", "1", "100000", NULL, 0,                                 \
+	  "connections, one after the other", NULL)                                                \
+	X(T, gid, "gid", WORD, "any", NULL, NULL, "any|ipv4|ipv6", 0, "address family", NULL)
+
+#define ROCE_VERIFY_NUMBERS_SETUP_CM(M)                                                            \
+	ROCE_VERIFY_NUMBERS_LATENCY(M)                                                             \
+	M("resolve", TIME) M("create", TIME) M("connect", TIME)
+
 /* K(name, PARAMETERS, NUMBERS, text) */
 #define ROCE_VERIFY_KINDS(K)                                                                       \
 	K(latency, ROCE_VERIFY_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                               \
 	  "time of one message after the other, contents checked at the end")                      \
+	K(setup, ROCE_VERIFY_SETUP, ROCE_VERIFY_NUMBERS_SETUP,                                     \
+	  "queue pairs from ibv_create_qp() to RTS, each used once")                               \
+	K(setup_cm, ROCE_VERIFY_SETUP_CM, ROCE_VERIFY_NUMBERS_SETUP_CM,                            \
+	  "connections by rdma_cm, from an address to ESTABLISHED, each used once")                \
 	K(udp_latency, ROCE_VERIFY_UDP_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                       \
 	  "half the round trip of datagrams through plain sockets, on the same path")              \
 	K(stream, ROCE_VERIFY_STREAM, ROCE_VERIFY_NUMBERS_STREAM,                                  \

@@ -21,8 +21,8 @@ static struct ibv_cq *make_cq(struct va_run *run, struct va_device *device, uint
 	return cq;
 }
 
-void va_endpoint_create(struct va_run *run, struct va_device *device,
-			const struct va_endpoint_config *config, struct va_endpoint *out)
+int va_endpoint_try(struct va_run *run, struct va_device *device,
+		    const struct va_endpoint_config *config, struct va_endpoint *out)
 {
 	static uint64_t made;
 	struct roce_prng prng = {run->seed + ++made + run->is_initiator * UINT64_C(1000003)};
@@ -49,9 +49,20 @@ void va_endpoint_create(struct va_run *run, struct va_device *device,
 		attr.cap.max_inline_data = 0;
 		out->qp = ibv_create_qp(device->pd, &attr);
 	}
-	va_need(run, out->qp != NULL, "ibv_create_qp");
+	if (!out->qp)
+		return errno;
 	out->inline_max = attr.cap.max_inline_data;
 	out->own_psn = (uint32_t)roce_prng_below(&prng, 1u << 24);
+	return 0;
+}
+
+void va_endpoint_create(struct va_run *run, struct va_device *device,
+			const struct va_endpoint_config *config, struct va_endpoint *out)
+{
+	int error = va_endpoint_try(run, device, config, out);
+
+	if (error)
+		va_fail(run, "ibv_create_qp: %s", strerror(error));
 }
 
 json_t *va_endpoint_facts(const struct va_endpoint *endpoint)
@@ -189,21 +200,25 @@ static void must(struct va_run *run, int rc, const char *what)
 		va_fail(run, "ibv_modify_qp to %s: %s", what, strerror(rc));
 }
 
+void va_endpoint_address(struct va_run *run, struct va_endpoint *endpoint)
+{
+	struct ibv_ah_attr ah = path(endpoint);
+
+	endpoint->ah = ibv_create_ah(endpoint->device->pd, &ah);
+	va_need(run, endpoint->ah != NULL, "ibv_create_ah");
+}
+
 void va_endpoint_connect(struct va_run *run, struct va_endpoint *endpoint)
 {
 	json_t *facts = va_exchange(run, va_endpoint_facts(endpoint));
-	struct ibv_ah_attr ah;
 
 	va_endpoint_take(run, endpoint, facts);
 	json_decref(facts);
 	must(run, va_endpoint_to_init(endpoint), "INIT");
 	must(run, va_endpoint_to_rtr(endpoint), "RTR");
 	must(run, va_endpoint_to_rts(endpoint), "RTS");
-	if (is_ud(endpoint)) {
-		ah = path(endpoint);
-		endpoint->ah = ibv_create_ah(endpoint->device->pd, &ah);
-		va_need(run, endpoint->ah != NULL, "ibv_create_ah");
-	}
+	if (is_ud(endpoint))
+		va_endpoint_address(run, endpoint);
 	va_barrier(run, "connected");
 }
 

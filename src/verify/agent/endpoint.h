@@ -46,6 +46,9 @@ struct va_endpoint {
 
 void va_endpoint_create(struct va_run *run, struct va_device *device,
 			const struct va_endpoint_config *config, struct va_endpoint *out);
+/* The same, for cases that count what fails: 0, or errno of ibv_create_qp(). */
+int va_endpoint_try(struct va_run *run, struct va_device *device,
+		    const struct va_endpoint_config *config, struct va_endpoint *out);
 /* To RTS, with the partner's address; not before both sides are there. */
 void va_endpoint_connect(struct va_run *run, struct va_endpoint *endpoint);
 void va_endpoint_destroy(struct va_run *run, struct va_endpoint *endpoint);
@@ -57,5 +60,7 @@ void va_endpoint_take(struct va_run *run, struct va_endpoint *endpoint, const js
 int va_endpoint_to_init(struct va_endpoint *endpoint);
 int va_endpoint_to_rtr(struct va_endpoint *endpoint);
 int va_endpoint_to_rts(struct va_endpoint *endpoint);
+/* The address handle of a UD endpoint. */
+void va_endpoint_address(struct va_run *run, struct va_endpoint *endpoint);
 
 #endif
