@@ -85,6 +85,34 @@
 	ROCE_VERIFY_NUMBERS_LATENCY(M)                                                             \
 	M("resolve", TIME) M("create", TIME) M("connect", TIME)
 
+#define ROCE_VERIFY_REGISTRATION(X, T)                                                             \
+	X(T, page, "page", WORD, "4k", NULL, NULL, "4k|2m|1g", 0, "what the memory is made of",    \
+	  NULL)                                                                                    \
+	X(T, size, "size", BYTES, "1GiB", "4KiB", "64GiB", NULL, 0,                                \
+	  "the largest region; from one page on each is eight times the one before", NULL)         \
+	X(T, iterations, "iterations", COUNT, "1000", "1", "1000000", NULL, 0, "of each size", NULL)
+
+/* Of the largest size. */
+#define ROCE_VERIFY_NUMBERS_REGISTRATION(M) ROCE_VERIFY_NUMBERS_LATENCY(M) M("dereg", TIME)
+
+#define ROCE_VERIFY_REGISTRATION_MANY(X, T)                                                        \
+	X(T, regions, "regions", COUNT, "1024", "1", "65536", NULL, 0, "at the same time", NULL)   \
+	X(T, size, "size", BYTES, "16KiB", "1", "1GiB", NULL, 0, "of each", NULL)                  \
+	X(T, threads, "threads", COUNT, "8", "1", "256", NULL, 0, "that register them", NULL)
+
+#define ROCE_VERIFY_NUMBERS_REGISTRATION_MANY(M)                                                   \
+	ROCE_VERIFY_NUMBERS_LATENCY(M) M("rate", FREQUENCY) M("dereg_rate", FREQUENCY)
+
+#define ROCE_VERIFY_REGISTRATION_POOL(X, T)                                                        \
+	X(T, regions, "regions", COUNT, "1024", "1", "65536", NULL, 0, "of the pool", NULL)        \
+	X(T, size, "size", BYTES, "4KiB", "1", "16MiB", NULL, 0, "of each, and of a message",      \
+	  NULL)                                                                                    \
+	X(T, messages, "messages", COUNT, "2048", "1", "10000000", NULL, 0, "in each way", NULL)
+
+/* Medians of a message in both ways, and what lies between them. */
+#define ROCE_VERIFY_NUMBERS_REGISTRATION_POOL(M)                                                   \
+	M("pool", TIME) M("on_demand", TIME) M("registering", TIME)
+
 /* K(name, PARAMETERS, NUMBERS, text) */
 #define ROCE_VERIFY_KINDS(K)                                                                       \
 	K(latency, ROCE_VERIFY_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                               \
@@ -93,6 +121,12 @@
 	  "queue pairs from ibv_create_qp() to RTS, each used once")                               \
 	K(setup_cm, ROCE_VERIFY_SETUP_CM, ROCE_VERIFY_NUMBERS_SETUP_CM,                            \
 	  "connections by rdma_cm, from an address to ESTABLISHED, each used once")                \
+	K(registration, ROCE_VERIFY_REGISTRATION, ROCE_VERIFY_NUMBERS_REGISTRATION,                \
+	  "ibv_reg_mr() and ibv_dereg_mr(), each size reached by the other side")                  \
+	K(registration_many, ROCE_VERIFY_REGISTRATION_MANY, ROCE_VERIFY_NUMBERS_REGISTRATION_MANY, \
+	  "many regions at once by several threads, each written to by the other side")            \
+	K(registration_pool, ROCE_VERIFY_REGISTRATION_POOL, ROCE_VERIFY_NUMBERS_REGISTRATION_POOL, \
+	  "messages from a pool of regions, beside those that register their memory")              \
 	K(udp_latency, ROCE_VERIFY_UDP_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                       \
 	  "half the round trip of datagrams through plain sockets, on the same path")              \
 	K(stream, ROCE_VERIFY_STREAM, ROCE_VERIFY_NUMBERS_STREAM,                                  \

@@ -244,11 +244,11 @@ static void report(struct va_run *run, struct setup *s)
 		double p50 = (double)va_samples_percentile(samples, 50) / 1e3;
 
 		va_value(run, step_names[i], p50);
-		json_object_set_new(
-			steps, step_names[i],
-			json_pack("{s:f, s:f, s:f}", "p50", p50, "p99",
-				  (double)va_samples_percentile(samples, 99) / 1e3, "p99.9",
-				  (double)va_samples_percentile(samples, 99.9) / 1e3));
+		json_object_set_new(steps, step_names[i],
+				    json_pack("{s:f, s:f, s:f}", "p50", p50, "p99",
+					      (double)va_samples_percentile(samples, 99) / 1e3,
+					      "p99.9",
+					      (double)va_samples_percentile(samples, 99.9) / 1e3));
 	}
 	va_detail(run, "steps_us", steps);
 	va_value(run, "success", 100.0 * (double)(count - s->failed) / (double)count);

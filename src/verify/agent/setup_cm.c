@@ -215,9 +215,10 @@ void va_setup_cm_initiator(struct va_run *run)
 
 static void listen_and_tell(struct va_run *run, struct setup_cm *s)
 {
-	const void *in = s->device.address.ss_family == AF_INET
-				 ? (const void *)&((struct sockaddr_in *)&s->device.address)->sin_addr
-				 : &((struct sockaddr_in6 *)&s->device.address)->sin6_addr;
+	const void *in =
+		s->device.address.ss_family == AF_INET
+			? (const void *)&((struct sockaddr_in *)&s->device.address)->sin_addr
+			: &((struct sockaddr_in6 *)&s->device.address)->sin6_addr;
 	char address[INET6_ADDRSTRLEN];
 
 	va_need(run, !rdma_create_id(s->channel, &s->listener, NULL, RDMA_PS_TCP),
@@ -225,8 +226,7 @@ static void listen_and_tell(struct va_run *run, struct setup_cm *s)
 	va_need(run, !rdma_bind_addr(s->listener, (struct sockaddr *)&s->device.address),
 		"rdma_bind_addr");
 	va_need(run, !rdma_listen(s->listener, LISTEN_BACK), "rdma_listen");
-	va_need(run,
-		inet_ntop(s->device.address.ss_family, in, address, sizeof(address)) != NULL,
+	va_need(run, inet_ntop(s->device.address.ss_family, in, address, sizeof(address)) != NULL,
 		"inet_ntop");
 	va_send(run, json_pack("{s:s, s:i}", "address", address, "port",
 			       ntohs(rdma_get_src_port(s->listener))));
