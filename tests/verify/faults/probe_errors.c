@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Trials of what must fail, and of waiting: each with the status that both sides owe. */
+#include "probe.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define MESSAGE	    100u
+#define RNR_HOLD_NS 50000000
+
+static const struct pieces message = {.bytes = MESSAGE, .count = 1};
+
+static struct ibv_send_wr write_to(const struct ends *e, uint32_t rkey, uint32_t offset)
+{
+	return (struct ibv_send_wr){.opcode = IBV_WR_RDMA_WRITE,
+				    .wr.rdma = {(uintptr_t)e->b.mem + offset, rkey}};
+}
+
+static void try_rkey(void)
+{
+	struct ends_options options = ends_rc();
+	struct ends e;
+
+	ends_open(&e, &options);
+	post_send(&e.a, write_to(&e, e.b.mr->rkey ^ 0x5a, 0), message);
+	expect_error(e.a.cq, "wrong rkey accepted");
+	ends_close(&e);
+}
+
+static void try_access(void)
+{
+	struct ends_options options = ends_rc();
+	struct ends e;
+
+	options.b_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
+	ends_open(&e, &options);
+	post_send(&e.a, write_to(&e, e.b.mr->rkey, 0), message);
+	expect_error(e.a.cq, "written without the right to");
+	ends_close(&e);
+}
+
+static void try_qp_access(void)
+{
+	struct ends_options options = ends_rc();
+	struct ends e;
+
+	options.b_qp_access = IBV_ACCESS_REMOTE_READ;
+	ends_open(&e, &options);
+	post_send(&e.a, write_to(&e, e.b.mr->rkey, 0), message);
+	expect_error(e.a.cq, "written where the queue pair forbids it");
+	ends_close(&e);
+}
+
+static void try_last_byte(void)
+{
+	struct ends_options options = ends_rc();
+	struct ibv_wc wc;
+	struct ends e;
+
+	ends_open(&e, &options);
+	post_send(&e.a, write_to(&e, e.b.mr->rkey, PROBE_BYTES - MESSAGE), message);
+	expect(e.a.cq, &wc);
+	ends_close(&e);
+}
+
+static void try_short_buffer_with(uint32_t limit)
+{
+	struct ends_options options = ends_rc();
+	struct ends e;
+
+	options.b_limit = limit;
+	ends_open(&e, &options);
+	post_receive(&e.b, 0, (struct pieces){.bytes = MESSAGE / 2, .count = 1});
+	post_send(&e.a, (struct ibv_send_wr){.opcode = IBV_WR_SEND}, message);
+	expect_error(e.a.cq, "too long a message was sent");
+	expect_error(e.b.cq, "too long a message was received");
+	ends_close(&e);
+}
+
+static void try_short_buffer(void)
+{
+	try_short_buffer_with(0);
+	try_short_buffer_with(1);
+}
+
+static void try_flush(void)
+{
+	struct ends_options options = ends_rc();
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+	struct ends e;
+
+	ends_open(&e, &options);
+	for (uint32_t i = 0; i < PROBE_MESSAGES; i++)
+		post_receive(&e.b, i, message);
+	need(ibv_modify_qp(e.b.qp, &attr, IBV_QP_STATE) == 0, "ERR");
+	for (uint32_t i = 0; i < PROBE_MESSAGES; i++) {
+		struct ibv_wc wc;
+
+		if (!wait_for(e.b.cq, &wc, 1000)) {
+			complain("not flushed", PROBE_MESSAGES - i);
+			break;
+		}
+	}
+	ends_close(&e);
+}
+
+static void try_rnr(void)
+{
+	struct ends_options options = ends_rc();
+	struct ibv_wc wc;
+	struct ends e;
+
+	ends_open(&e, &options);
+	post_send(&e.a, (struct ibv_send_wr){.opcode = IBV_WR_SEND}, message);
+	nanosleep(&(struct timespec){.tv_nsec = RNR_HOLD_NS}, NULL);
+	post_receive(&e.b, 0, message);
+	expect(e.a.cq, &wc);
+	ends_close(&e);
+}
+
+static void try_gone(void)
+{
+	struct ends_options options = ends_rc();
+	struct ends e;
+
+	options.is_peer_missing = true;
+	ends_open(&e, &options);
+	post_send(&e.a, write_to(&e, e.b.mr->rkey, 0), message);
+	expect_error(e.a.cq, "nobody has it, and it was done");
+	ends_close(&e);
+}
+
+static void try_qkey(void)
+{
+	struct ends_options options = {.type = IBV_QPT_UD, .b_access = PROBE_RIGHTS};
+	struct ibv_ah *ah;
+	struct ends e;
+
+	ends_open(&e, &options);
+	ah = ends_make_ah(&e, &e.gid);
+	post_receive(&e.b, 0, (struct pieces){.bytes = 2 * MESSAGE, .count = 1});
+	post_send(&e.a,
+		  (struct ibv_send_wr){.opcode = IBV_WR_SEND,
+				       .wr.ud = {ah, e.b.qp->qp_num, PROBE_QKEY + 1}},
+		  message);
+	expect_quiet(e.b.cq);
+	ibv_destroy_ah(ah);
+	ends_close(&e);
+}
+
+const struct trial error_trials[] = {
+	{"rkey", try_rkey},
+	{"access", try_access},
+	{"qp-access", try_qp_access},
+	{"last-byte", try_last_byte},
+	{"flush", try_flush},
+	{"short-buffer", try_short_buffer},
+	{"rnr", try_rnr},
+	{"gone", try_gone},
+	{"qkey", try_qkey},
+	{NULL, NULL},
+};
