@@ -74,6 +74,46 @@ static bool has_marked_lossless(const struct roce_switch_conf *conf)
 	return false;
 }
 
+/* The same of a lossy priority. */
+static bool has_marked_lossy(const struct roce_switch_conf *conf)
+{
+	for (unsigned int prio = 0; prio < 8; prio++) {
+		if (!conf->pfc.at[prio] && conf->ecn_tc.at[conf->prio_tc.at[prio]])
+			return true;
+	}
+	return false;
+}
+
+/* The smaller of the two limits of a queue: its own (0: none), and its pool's. */
+static uint64_t queue_most(uint64_t own, uint64_t pool)
+{
+	uint64_t most = own ? own : ROCE_AUTO;
+
+	return pool < most ? pool : most;
+}
+
+/* A queue that drops before it is as long as that marks nothing. */
+static void check_marks(const struct roce_switch_conf *c, struct roce_problems *problems)
+{
+	uint64_t lossless = queue_most(c->q_lossless_th, c->egress_lossless);
+	uint64_t lossy = queue_most(c->q_static_th, c->egress_lossy);
+	uint32_t line = c->where.kmin;
+
+	if (has_marked_lossless(c) && c->kmin >= lossless)
+		roce_problem_add(problems,
+				 line ? line
+				      : line_of(c->where.q_lossless_th, c->where.egress_lossless),
+				 "ecn.kmin: %llu can never be reached: lossless queues drop above "
+				 "%llu",
+				 (unsigned long long)c->kmin, (unsigned long long)lossless);
+	if (has_marked_lossy(c) && c->kmin >= lossy)
+		roce_problem_add(
+			problems,
+			line ? line : line_of(c->where.q_static_th, c->where.egress_lossy),
+			"ecn.kmin: %llu can never be reached: lossy queues drop above %llu",
+			(unsigned long long)c->kmin, (unsigned long long)lossy);
+}
+
 static void check_ecn(const struct roce_switch_conf *conf, struct roce_problems *problems)
 {
 	uint32_t line = line_of(conf->where.kmin, conf->where.buffer_size);
@@ -81,6 +121,7 @@ static void check_ecn(const struct roce_switch_conf *conf, struct roce_problems 
 
 	if (!conf->ecn)
 		return;
+	check_marks(conf, problems);
 	if (conf->kmax < conf->kmin)
 		roce_problem_add(problems, line_of(conf->where.kmax, conf->where.kmin),
 				 "ecn.kmax: %llu is below kmin, %llu",

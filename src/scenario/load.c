@@ -192,6 +192,16 @@ static void load_group(struct loader *l, const struct roce_section *section, con
 	}
 }
 
+/* Messages about what an entry does not have are about its first key, and name its line. */
+static void set_entry_line(const struct roce_section *section, void *entry, uint32_t line)
+{
+	uint32_t known;
+
+	memcpy(&known, (const char *)entry + section->keys[0].line_offset, sizeof(known));
+	if (!known)
+		set_line(&section->keys[0], entry, line);
+}
+
 static bool is_set(const struct roce_key *key, const void *in, uint32_t *out_line)
 {
 	memcpy(out_line, (const char *)in + key->line_offset, sizeof(*out_line));
@@ -275,6 +285,8 @@ static void *load_entries(struct loader *l, const struct roce_section *section,
 		if (!roce_section_defaults(section, &l->scenario->words, entry))
 			roce_problem_add(l->problems, 0, "out of memory");
 		load_section(l, section, where, roce_yaml_item(l->yaml, node, i), NULL, entry);
+		set_entry_line(section, entry,
+			       roce_yaml_line(l->yaml, roce_yaml_item(l->yaml, node, i)));
 	}
 	*out_count = count;
 	return entries;

@@ -294,8 +294,10 @@ static void resolve_route(struct roce_plan *plan, const struct roce_route_conf *
 				 c->at);
 		return;
 	}
-	roce_select_nodes(g, &c->to, true, "routes: to", c->where.to, problems, &route->to);
-	roce_select_nodes(g, &c->via, false, "routes: via", c->where.via, problems, &route->via);
+	roce_select_nodes(g, &c->to, true, "routes: to", c->where.to ? c->where.to : c->where.at,
+			  problems, &route->to);
+	roce_select_nodes(g, &c->via, false, "routes: via",
+			  c->where.via ? c->where.via : c->where.at, problems, &route->via);
 	for (uint32_t i = 0; i < route->via.count; i++) {
 		if (!is_neighbour(g, route->via.at[i], route->at))
 			roce_problem_add(problems, c->where.via,
@@ -337,7 +339,7 @@ static void resolve_link_fault(struct roce_plan *plan, const struct roce_fault_c
 			add_fault(plan, c, e);
 	}
 	if (plan->fault_count == before)
-		roce_problem_add(problems, c->where.link,
+		roce_problem_add(problems, c->where.link ? c->where.link : c->where.kind,
 				 "faults: link: \"%.40s\" is no link of this network, expected %s",
 				 c->link, roce_section_link.match);
 }

@@ -144,6 +144,13 @@ static void plan_init__each_mistake(void **state)
 		{"switch: {buffer: {q_lossless: {static_th: 33MiB}, q_lossy: {static_th: "
 		 "34MiB}}}\n",
 		 "q_lossless.static_th: 34603008 can never be reached"},
+		{"\nswitch: {buffer: {q_lossless: {static_th: 300kB}}}\n",
+		 "p.yaml:2: ecn.kmin: 400000 can never be reached: lossless queues drop above "
+		 "300000"},
+		{"switch: {buffer: {egress_lossless_pool: {size: 200kB}}}\n",
+		 "ecn.kmin: 400000 can never be reached: lossless queues drop above 200000"},
+		{"switch: {buffer: {q_lossy: {static_th: 300kB}}, ecn: {tc: [1,0,0,1,0,0,0,0]}}\n",
+		 "ecn.kmin: 400000 can never be reached: lossy queues drop above 300000"},
 		{"switch:\n  qos:\n    tcbw: 50,0,0,40,0,0,10,0\n",
 		 "p.yaml:3: qos.tcbw: 10% for class 6, which is strict, expected 0"},
 		{"switch: {qos: {dscp_prio: [26:3, 64:3]}}\n",
@@ -159,6 +166,9 @@ static void plan_init__each_mistake(void **state)
 		{"hosts: [{match: h16, mtu: 1500}]\n", "hosts: \"h16\" matches nothing"},
 		{"acl: [{dst: h99}]\n", "acl: dst: \"h99\" is no host of this network (h0 to h15)"},
 		{"routes: [{at: h0, via: s0}]\n", "routes: at: \"h0\" is no switch"},
+		{"\nroutes: [{}]\n", "p.yaml:2: routes: at: \"\" is no switch"},
+		{"\nroutes: [{at: s0}]\n", "p.yaml:2: routes: via: no switch"},
+		{"\nfaults: [{}]\n", "p.yaml:2: faults: link: \"\" is no link"},
 		{"faults: [{link: h0-h1}]\n", "faults: link: \"h0-h1\" is no link"},
 		{"faults: [{kind: pause-storm, at: 1us}]\n", "p.yaml:1: faults: host: no host"},
 		{"faults: [{kind: slow-receiver, host: s0}]\n", "\"s0\" is no host"},
