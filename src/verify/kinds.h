@@ -113,6 +113,24 @@
 #define ROCE_VERIFY_NUMBERS_REGISTRATION_POOL(M)                                                   \
 	M("pool", TIME) M("on_demand", TIME) M("registering", TIME)
 
+#define ROCE_VERIFY_BANDWIDTH(X, T)                                                                \
+	X(T, op, "op", WORD, "write", NULL, NULL,                                                  \
+	  "write|write_imm|read|send|fetch_add|cmp_swap|ud_send", 0, "what is posted", NULL)       \
+	X(T, transport, "transport", WORD, "rc", NULL, NULL, "rc|uc", 0,                           \
+	  "of the queue pairs; ud_send has its own", NULL)                                         \
+	X(T, size, "size", BYTES, "64KiB", "1", "1GiB", NULL, 0, "of a message", NULL)             \
+	X(T, qps, "qps", COUNT, "1", "1", "1024", NULL, 0, "queue pairs, served by one thread",    \
+	  NULL)                                                                                    \
+	X(T, depth, "depth", COUNT, "64", "1", "4096", NULL, 0, "requests under way on each", NULL) \
+	X(T, both, "both", BOOL, "false", NULL, NULL, NULL, 0, "directions at once", NULL)         \
+	X(T, duration, "duration", TIME, "1s", "10ms", "600s", NULL, 0, "of posting", NULL)        \
+	X(T, inline_max, "inline", BYTES, "64", "0", "1024", NULL, 0,                              \
+	  "messages up to this size are sent inline where the device can", NULL)
+
+/* Both directions together where both are used. */
+#define ROCE_VERIFY_NUMBERS_BANDWIDTH(M)                                                           \
+	M("rate", RATE) M("messages", FREQUENCY) M("lost", PERCENT)
+
 /* K(name, PARAMETERS, NUMBERS, text) */
 #define ROCE_VERIFY_KINDS(K)                                                                       \
 	K(latency, ROCE_VERIFY_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                               \
@@ -127,6 +145,8 @@
 	  "many regions at once by several threads, each written to by the other side")            \
 	K(registration_pool, ROCE_VERIFY_REGISTRATION_POOL, ROCE_VERIFY_NUMBERS_REGISTRATION_POOL, \
 	  "messages from a pool of regions, beside those that register their memory")              \
+	K(bandwidth, ROCE_VERIFY_BANDWIDTH, ROCE_VERIFY_NUMBERS_BANDWIDTH,                         \
+	  "bytes and messages in a while, on one or many queue pairs, contents checked at the end") \
 	K(udp_latency, ROCE_VERIFY_UDP_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                       \
 	  "half the round trip of datagrams through plain sockets, on the same path")              \
 	K(stream, ROCE_VERIFY_STREAM, ROCE_VERIFY_NUMBERS_STREAM,                                  \

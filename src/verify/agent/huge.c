@@ -112,7 +112,8 @@ void *va_pages_map(struct va_run *run, size_t page, size_t bytes)
 
 	if (page > SMALL_PAGE && !make_room(page, wanted))
 		va_skip(run,
-			"no room for %lu pages of %zu MiB; make it with: echo %lu > " POOL_PATH "%s",
+			"no room for %lu pages of %zu MiB; make it with: echo %lu > " POOL_PATH
+			"%s",
 			wanted, page >> 20, wanted, page / 1024, "nr_hugepages",
 			page >> 30 ? " (or boot with hugepagesz=1G hugepages=1)" : "");
 	at = mmap(NULL, wanted * page, PROT_READ | PROT_WRITE, flags_of(page), -1, 0);

@@ -85,16 +85,15 @@ static void measure(struct va_run *run, struct registration *r, size_t size)
 		va_samples_add(&r->registered, registered - begun);
 		va_samples_add(&r->deregistered, roce_clock_now() - registered);
 	}
-	json_array_append_new(
-		r->curve, json_pack("[I, f]", (json_int_t)size,
-				    (double)va_samples_percentile(&r->registered, 50) / 1e3));
+	json_array_append_new(r->curve,
+			      json_pack("[I, f]", (json_int_t)size,
+					(double)va_samples_percentile(&r->registered, 50) / 1e3));
 }
 
 /* The target reaches the last bytes. */
 static void be_reached(struct va_run *run, struct registration *r, size_t size)
 {
-	struct va_buffer all = {
-		.at = r->memory, .bytes = size, .mr = register_one(run, r, size)};
+	struct va_buffer all = {.at = r->memory, .bytes = size, .mr = register_one(run, r, size)};
 	struct va_remote none;
 
 	va_buffer_exchange(run, &all, &none);

@@ -133,7 +133,7 @@ void va_registration_pool_target(struct va_run *run)
 	set_up(run, &p);
 	va_barrier(run, "written");
 	va_pattern_must(run, p.memory.at,
-			(messages < p.regions ? (size_t)messages : p.regions) * p.size, run->seed, 0,
-			"what WRITEs left");
+			(messages < p.regions ? (size_t)messages : p.regions) * p.size, run->seed,
+			0, "what WRITEs left");
 	tear_down(run, &p);
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,13 @@ json_t *va_receive(struct va_run *run)
 	data = json_incref(json_object_get(message, "data"));
 	json_decref(message);
 	return data;
+}
+
+bool va_is_heard(struct va_run *run)
+{
+	struct pollfd readable = {.fd = run->up.fd, .events = POLLIN};
+
+	return run->up.used > 0 || poll(&readable, 1, 0) == 1;
 }
 
 json_t *va_exchange(struct va_run *run, json_t *data)

@@ -43,6 +43,8 @@ void va_progress(struct va_run *run, double part);
 /* The other side of the case. All end in va_fail() when nothing comes in time. */
 void va_send(struct va_run *run, json_t *data);
 json_t *va_receive(struct va_run *run); /* for json_decref() */
+/* Whether va_receive() would return at once. */
+bool va_is_heard(struct va_run *run);
 json_t *va_exchange(struct va_run *run, json_t *data);
 /* Both sides have come to the point of this name. */
 void va_barrier(struct va_run *run, const char *name);
