@@ -93,9 +93,11 @@ int roce_fabric_connect(struct roce_fabric *f, uint32_t a, uint32_t b,
 			uint32_t *out_b_port);
 
 /* X(enumerator, name) */
-#define ROCE_FABRIC_ROUTINGS(X)                                                              \
-	X(ROUTING_SHORTEST, "shortest") /* all next hops on shortest paths share, by hash */ \
-	X(ROUTING_UP_DOWN, "up-down")	/* the same, among paths that never go up after down */
+#define ROCE_FABRIC_ROUTINGS(X)                                                                 \
+	X(ROUTING_SHORTEST, "shortest") /* all next hops on shortest paths share, by hash */    \
+	X(ROUTING_UP_DOWN, "up-down")	/* the same, among paths that never go up after down */ \
+	X(ROUTING_MINIMAL,                                                                      \
+	  "minimal") /* one link between regions, which are the groups of a dragonfly */
 
 enum roce_fabric_routing {
 #define X(id, name) ROCE_FABRIC_##id,

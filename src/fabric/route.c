@@ -7,6 +7,8 @@
  * Up-down: each link has a lower and an upper end (by rank, then by number). Where a switch can
  * reach the destination by going down only, it does; else it goes up. So nothing goes up after it
  * went down, and buffers cannot wait for each other in a circle.
+ *
+ * Minimal: into another region by one link, at most one hop before it, and shortest within.
  */
 #include "fabric/state.h"
 
@@ -21,7 +23,7 @@
 struct search {
 	struct roce_fabric *f;
 	uint32_t *distance; /* by node: to the switch searched from; up-down: going down only */
-	uint32_t *climb;    /* up-down: with going up first */
+	uint32_t *climb;    /* up-down: with going up first; minimal: see find_gates() */
 	uint32_t *line;	    /* nodes to look at */
 	uint32_t *rank;	    /* of switches */
 	uint32_t *ports;    /* next hops under construction */
@@ -164,6 +166,64 @@ static uint32_t next_hops(const struct search *s, const struct roce_fabric_node 
 	return count;
 }
 
+/* ---- minimal: one link between regions ---- */
+
+static bool is_one_region(const struct roce_fabric_node *a, const struct roce_fabric_node *b)
+{
+	return a == b || (a->sw->cfg.region != ROCE_FABRIC_REGION_OWN &&
+			  a->sw->cfg.region == b->sw->cfg.region);
+}
+
+/* climb[]: 1 for switches of other regions with a link into that of `at`, 0 for others. */
+static void find_gates(struct search *s, const struct roce_fabric_node *at)
+{
+	const struct roce_fabric *f = s->f;
+
+	for (uint32_t i = 0; i < f->node_count; i++) {
+		const struct roce_fabric_node *node = &f->nodes[i];
+
+		s->climb[i] = 0;
+		for (uint32_t p = 0; node->sw && !is_one_region(node, at) && p < node->port_count;
+		     p++) {
+			const struct roce_fabric_node *to = neighbour(&node->ports[p]);
+
+			if (node->ports[p].is_up && to->sw && is_one_region(to, at))
+				s->climb[i] = 1;
+		}
+	}
+}
+
+/* By links of its own, or to neighbours of its region that have some; where links are missing,
+ * what is shortest. */
+static uint32_t minimal_hops(const struct search *s, const struct roce_fabric_node *node,
+			     const struct roce_fabric_node *at)
+{
+	bool is_gate = s->climb[node->index];
+	uint32_t count = 0;
+
+	if (is_one_region(node, at))
+		return next_hops(s, node);
+	for (uint32_t p = 0; p < node->port_count; p++) {
+		const struct roce_fabric_node *to = neighbour(&node->ports[p]);
+
+		if (!node->ports[p].is_up || !to->sw)
+			continue;
+		if (is_gate ? is_one_region(to, at)
+			    : is_one_region(to, node) && s->climb[to->index])
+			s->ports[count++] = p;
+	}
+	return count ? count : next_hops(s, node);
+}
+
+/* ---- all ways to one switch ---- */
+
+static uint32_t hops_of(const struct search *s, const struct roce_fabric_node *node,
+			const struct roce_fabric_node *at)
+{
+	return s->f->routing == ROCE_FABRIC_ROUTING_MINIMAL ? minimal_hops(s, node, at)
+							    : next_hops(s, node);
+}
+
 /* Routes of all switches to the hosts behind `at`. */
 static int route_to(struct search *s, const struct roce_fabric_node *at, const uint32_t *hosts,
 		    uint32_t host_count)
@@ -174,13 +234,15 @@ static int route_to(struct search *s, const struct roce_fabric_node *at, const u
 	spread(s, at->index, is_up_down);
 	if (is_up_down)
 		spread_climb(s);
+	if (f->routing == ROCE_FABRIC_ROUTING_MINIMAL)
+		find_gates(s, at);
 	for (uint32_t i = 0; i < f->node_count; i++) {
 		const struct roce_fabric_node *node = &f->nodes[i];
 		int err;
 
 		if (!node->sw || node == at)
 			continue;
-		err = set_routes(node->sw, hosts, host_count, s->ports, next_hops(s, node));
+		err = set_routes(node->sw, hosts, host_count, s->ports, hops_of(s, node, at));
 		if (err)
 			return err;
 	}

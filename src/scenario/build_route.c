@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Routes that are not the fabric's own: round a ring, by one global link of a dragonfly, and those
+ * Routes that are not the fabric's own: round a ring, by way of a group of a dragonfly, and those
  * that a scenario gives one by one, which come last and win.
  */
 #include "scenario/build_conf.h"
@@ -68,7 +68,7 @@ static uint32_t group_of(const struct roce_plan *plan, uint32_t node)
 
 uint32_t roce_build_region(const struct roce_plan *plan, uint32_t node)
 {
-	return plan->scenario->topology.routing == ROCE_ROUTING_VALIANT ? group_of(plan, node)
+	return plan->scenario->topology.routing >= ROCE_ROUTING_MINIMAL ? group_of(plan, node)
 									: ROCE_FABRIC_REGION_OWN;
 }
 
@@ -91,67 +91,19 @@ uint32_t roce_build_via(const struct roce_plan *plan, uint32_t src, uint32_t dst
 	return group * hosts;
 }
 
-/* Ports of `node` into `group` by links of their own; or to neighbours of its own group that have
- * such links. */
-static uint32_t find_group_ports(const struct roce_built *built, uint32_t node, uint32_t group,
-				 bool is_direct, uint32_t *out)
-{
-	const struct roce_plan *plan = built->plan;
-	const struct roce_graph *g = &plan->graph;
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < roce_graph_degree(g, node) && count < PORTS_MAX; i++) {
-		uint32_t edge;
-		uint32_t peer = roce_graph_neighbour(g, node, i, &edge);
-		uint32_t beyond[PORTS_MAX];
-		bool is_way;
-
-		if (g->nodes[peer].is_host)
-			continue;
-		if (is_direct)
-			is_way = group_of(plan, peer) == group;
-		else
-			is_way = g->edges[edge].class == ROCE_EDGE_LOCAL &&
-				 find_group_ports(built, peer, group, true, beyond);
-		if (is_way)
-			out[count++] = built->edge_ports[g->edges[edge].b == node][edge];
-	}
-	return count;
-}
-
-/* Inside its group, and at the host's own switch, shortest is minimal. */
-static int add_minimal(struct roce_built *built)
-{
-	const struct roce_graph *g = &built->plan->graph;
-	int r = 0;
-
-	for (uint32_t node = g->host_count; node < g->node_count; node++) {
-		uint32_t known = ROCE_GRAPH_NONE;
-		uint32_t ports[PORTS_MAX];
-		uint32_t count = 0;
-
-		for (uint32_t h = 0; h < g->host_count && !r; h++) {
-			uint32_t group = group_of(built->plan, roce_graph_neighbour(g, h, 0, NULL));
-
-			if (group == group_of(built->plan, node))
-				continue;
-			if (group != known) {
-				count = find_group_ports(built, node, group, true, ports);
-				if (!count)
-					count = find_group_ports(built, node, group, false, ports);
-				known = group;
-			}
-			r = roce_fabric_route_static(built->fabric, node, h, ports, count);
-		}
-	}
-	return r;
-}
-
 enum roce_fabric_routing roce_build_routing(const struct roce_plan *plan)
 {
-	return plan->scenario->topology.routing == ROCE_ROUTING_UP_DOWN
-		       ? ROCE_FABRIC_ROUTING_UP_DOWN
-		       : ROCE_FABRIC_ROUTING_SHORTEST;
+	switch ((enum roce_routing)plan->scenario->topology.routing) {
+	case ROCE_ROUTING_UP_DOWN:
+		return ROCE_FABRIC_ROUTING_UP_DOWN;
+	case ROCE_ROUTING_MINIMAL:
+	case ROCE_ROUTING_VALIANT:
+		return ROCE_FABRIC_ROUTING_MINIMAL;
+	case ROCE_ROUTING_SHORTEST:
+	case ROCE_ROUTING_CLOCKWISE:
+		break;
+	}
+	return ROCE_FABRIC_ROUTING_SHORTEST;
 }
 
 int roce_build_routes(struct roce_built *built)
@@ -161,8 +113,6 @@ int roce_build_routes(struct roce_built *built)
 
 	if (!r && plan->scenario->topology.routing == ROCE_ROUTING_CLOCKWISE)
 		r = add_clockwise(built);
-	if (!r && plan->scenario->topology.routing >= ROCE_ROUTING_MINIMAL)
-		r = add_minimal(built);
 	for (uint32_t i = 0; i < plan->route_count && !r; i++)
 		r = add_static(built, &plan->routes[i]);
 	return r;

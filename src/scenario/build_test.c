@@ -437,6 +437,33 @@ static void build__links_that_go_down(void **state)
 	drop();
 }
 
+/* The one link between two groups goes: by a third group, if routes follow. And a thousand hosts
+ * have routes before anybody notices. */
+static void build__minimal_routes_follow_links(void **state)
+{
+	static const char form[] = "topology: {kind: dragonfly, routing: minimal}\n"
+				   "host: {retry: {timeout: 6}}\n"
+				   "faults: [{link: \"g0*-g1*\", at: 10us%s}]\n"
+				   "until: 20ms\n"
+				   "workload: [{from: h0..h7, to: h8..h15, bytes: 100kB}]\n";
+	char text[512];
+
+	(void)state;
+	snprintf(text, sizeof(text), form, "");
+	run(text);
+	assert_true(outcome.workloads[0].done < plan.flows.count);
+	drop();
+	snprintf(text, sizeof(text), form, ", reroute: 100us");
+	run(text);
+	assert_int_equal(outcome.workloads[0].done, plan.flows.count);
+	drop();
+	run("topology: {kind: dragonfly, routing: minimal, routers: 8, hosts_per_switch: 4, "
+	    "global_links: 4}\n"
+	    "workload: [{from: h0, to: h1055, bytes: 4kB}]\n");
+	assert_int_equal(outcome.workloads[0].done, 1);
+	drop();
+}
+
 /* A storm, and a slow receiver, of 1 ms each: what comes before, in it and behind it. */
 static void build__hosts_that_go_wrong(void **state)
 {
@@ -608,6 +635,7 @@ int main(void)
 		cmocka_unit_test(build__minimal_routes_of_a_dragonfly),
 		cmocka_unit_test(build__a_slow_receiver),
 		cmocka_unit_test(build__links_with_faults),
+		cmocka_unit_test(build__minimal_routes_follow_links),
 		cmocka_unit_test(build__hosts_that_go_wrong),
 		cmocka_unit_test(build__links_that_go_down),
 		cmocka_unit_test(build__a_parking_lot),
