@@ -30,6 +30,7 @@ struct roce_fabric_flow_qp {
 	/* Of real payload, see payload.h. */
 	struct roce_fabric_slot_list sources;
 	struct roce_fabric_slot_list sinks;
+	uint32_t *uc_sinks; /* of unreliable WRITEs, by number of the queue pair; or NULL */
 	struct roce_fabric_slot_list answers;
 	uint64_t received[2]; /* messages: by dst, by src */
 	roce_psn_t rx_psn[2]; /* that nic.c expects next */

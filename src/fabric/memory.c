@@ -87,6 +87,13 @@ void roce_fabric_memory_give(struct roce_fabric_memory *m, uint32_t slot)
 	m->free_head = slot;
 }
 
+void roce_fabric_memory_end(struct roce_fabric_memory *m, uint32_t slot)
+{
+	free(m->slots[slot].bytes);
+	m->slots[slot].bytes = NULL;
+	m->slots[slot].is_over = true;
+}
+
 void roce_fabric_memory_forget(struct roce_fabric_memory *m, uint32_t slot)
 {
 	if (slot >= m->count)
@@ -146,6 +153,8 @@ int roce_fabric_memory_store(struct roce_fabric_memory *m, uint64_t address, con
 		grow_receive(slot, m->receive_bytes);
 	if (offset + length > slot->length)
 		return -EFAULT;
+	if (slot->is_over)
+		return 0;
 	touch(slot);
 	memcpy(slot->bytes + offset, from, length);
 	return 0;

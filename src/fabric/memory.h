@@ -33,6 +33,7 @@ struct roce_fabric_slot {
 	uint32_t next; /* in a list of its owner, or of those that are free */
 	bool is_used;
 	bool is_source;
+	bool is_over; /* what is still stored goes nowhere */
 	struct roce_fabric_content content;
 };
 
@@ -67,6 +68,9 @@ uint32_t roce_fabric_memory_take(struct roce_fabric_memory *m,
 				 const struct roce_fabric_content *content, uint32_t length,
 				 bool is_source);
 void roce_fabric_memory_give(struct roce_fabric_memory *m, uint32_t slot);
+/* The message is complete and its bytes are not needed; the slot stays taken, since a packet of it
+ * may come once more. */
+void roce_fabric_memory_end(struct roce_fabric_memory *m, uint32_t slot);
 /* A receive is over: its slot is zero again. */
 void roce_fabric_memory_forget(struct roce_fabric_memory *m, uint32_t slot);
 /* NULL: no slot that is in use. */

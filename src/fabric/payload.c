@@ -2,14 +2,18 @@
 /* Patterns, slots of messages, and the comparison; see payload.h. */
 #include "fabric/payload.h"
 
+#include "base/assert.h"
 #include "fabric/ecmp.h"
 #include "wire/grh.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define WORD	 8u
 #define NOT_ZERO UINT64_C(0x0101010101010101)
 #define COMPARED 4096u /* at a time */
+/* So much of what a queue pair of UC wrote may still arrive. */
+#define KEPT_BYTES (UINT32_C(32) << 20)
 
 /* ---- patterns ---- */
 
@@ -187,13 +191,42 @@ struct roce_fabric_slots roce_fabric_payload_take(struct roce_fabric_flow_qp *fq
 	return slots;
 }
 
+/* What was written so long ago is lost. */
+static void give_up_old(struct roce_fabric_flow_qp *fq)
+{
+	struct roce_fabric_memory *m = &sink_host(fq->flow)->memory;
+	uint64_t kept = fq->flow->cfg.depth + KEPT_BYTES / fq->flow->message_bytes;
+
+	if (fq->posted > kept)
+		roce_fabric_memory_end(m, fq->uc_sinks[fq->posted - kept - 1]);
+}
+
+/* Those of unreliable WRITEs last as long as the queue pair: UC takes a packet that begins a
+ * message whenever it comes, so a late one, or its second copy, must not meet another message's
+ * bytes. */
+static void keep_uc_sink(struct roce_fabric_flow_qp *fq, uint32_t slot, bool is_posted)
+{
+	if (!is_posted) {
+		roce_fabric_memory_give(&sink_host(fq->flow)->memory, slot);
+		return;
+	}
+	if (!fq->uc_sinks)
+		fq->uc_sinks = calloc(fq->count, sizeof(*fq->uc_sinks));
+	ROCE_ASSERT(fq->uc_sinks);
+	fq->uc_sinks[fq->posted] = slot;
+	give_up_old(fq);
+}
+
 void roce_fabric_payload_post(struct roce_fabric_flow_qp *fq, const struct roce_fabric_slots *slots,
 			      bool is_posted)
 {
 	const struct roce_fabric_flow *flow = fq->flow;
 
 	link_or_give(&fq->sources, &source_host(flow)->memory, slots->source, is_posted);
-	link_or_give(&fq->sinks, &sink_host(flow)->memory, slots->sink, is_posted);
+	if (slots->sink && flow->cfg.transport == ROCE_FABRIC_UC)
+		keep_uc_sink(fq, slots->sink, is_posted);
+	else
+		link_or_give(&fq->sinks, &sink_host(flow)->memory, slots->sink, is_posted);
 }
 
 /* The numbers of queue pairs, in `imm_be`, as numbers of the flow. */
@@ -234,10 +267,10 @@ void roce_fabric_payload_answered(struct roce_fabric_flow_qp *fq, uint64_t wr_id
 	}
 }
 
-static void check_sink(struct roce_fabric_flow_qp *fq)
+static void check_sink(struct roce_fabric_flow_qp *fq, uint32_t number)
 {
 	const struct roce_fabric_host *host = sink_host(fq->flow);
-	const struct roce_fabric_slot *slot = &host->memory.slots[fq->sinks.head];
+	const struct roce_fabric_slot *slot = &host->memory.slots[number];
 
 	check(fq->flow, &slot->content, host->port->node->index, slot->bytes, slot->length);
 }
@@ -245,30 +278,28 @@ static void check_sink(struct roce_fabric_flow_qp *fq)
 void roce_fabric_payload_completed(struct roce_fabric_flow_qp *fq, uint64_t last)
 {
 	const struct roce_fabric_flow *flow = fq->flow;
-	bool is_there = flow->cfg.transport == ROCE_FABRIC_RC;
 
 	if (!flow->cfg.is_real)
 		return;
 	for (uint64_t n = fq->completed; n <= last && fq->sources.head; n++) {
 		pop(&fq->sources, &source_host(flow)->memory);
-		if (!is_there || !fq->sinks.head)
+		if (!fq->sinks.head)
 			continue;
-		check_sink(fq);
+		check_sink(fq, fq->sinks.head);
 		pop(&fq->sinks, &sink_host(flow)->memory);
 	}
 }
 
-/* UC keeps the order, so what stands before it was lost. */
+/* Also late, or once more; the first time counts. */
 void roce_fabric_payload_written(struct roce_fabric_flow_qp *fq, uint64_t message)
 {
 	struct roce_fabric_memory *m = &sink_host(fq->flow)->memory;
+	uint32_t slot = fq->uc_sinks[message / fq->flow->cfg.qp_count];
 
-	while (fq->sinks.head && m->slots[fq->sinks.head].content.message != message)
-		pop(&fq->sinks, m);
-	if (!fq->sinks.head)
+	if (m->slots[slot].is_over)
 		return;
-	check_sink(fq);
-	pop(&fq->sinks, m);
+	check_sink(fq, slot);
+	roce_fabric_memory_end(m, slot);
 }
 
 /* RC delivers each message once and in order, so their number is known; else it is the packet's. */
@@ -312,6 +343,10 @@ void roce_fabric_payload_close(struct roce_fabric_flow_qp *fq)
 		pop(&fq->sinks, &sink_host(flow)->memory);
 	while (fq->answers.head)
 		pop(&fq->answers, &roce_fabric_flow_host(flow, false)->memory);
+	for (uint64_t n = 0; fq->uc_sinks && n < fq->posted; n++)
+		roce_fabric_memory_give(&sink_host(flow)->memory, fq->uc_sinks[n]);
+	free(fq->uc_sinks);
+	fq->uc_sinks = NULL;
 }
 
 /* ---- frames ---- */
@@ -329,17 +364,23 @@ void roce_fabric_payload_load(struct roce_fabric_host *host, struct roce_fabric_
 
 /* ---- how much of it ---- */
 
+static uint64_t at_most(uint64_t value, uint64_t limit)
+{
+	return value < limit ? value : limit;
+}
+
 uint64_t roce_fabric_flow_memory_bytes(const struct roce_fabric_flow_config *cfg)
 {
 	uint64_t message = roce_fabric_flow_message_bytes(cfg);
-	uint64_t posted = (uint64_t)cfg->qp_count * (cfg->depth ? cfg->depth : 1);
 	uint64_t all = (cfg->bytes + message - 1) / message;
-	uint64_t sent, answers;
+	uint64_t posted = at_most((uint64_t)cfg->qp_count * (cfg->depth ? cfg->depth : 1), all);
+	uint64_t sent, answers, kept = 0;
 
-	if (posted > all)
-		posted = all;
-	sent = posted * message < cfg->bytes ? posted * message : cfg->bytes;
+	sent = at_most(posted * message, cfg->bytes);
 	answers = posted * cfg->response_bytes;
+	if (cfg->transport == ROCE_FABRIC_UC && cfg->operation == ROCE_FABRIC_WRITE)
+		kept = all * (sizeof(struct roce_fabric_slot) + sizeof(uint32_t)) +
+		       at_most((uint64_t)cfg->qp_count * KEPT_BYTES, cfg->bytes);
 	/* At its source, in frames, and where it goes. */
-	return 3 * (sent + answers);
+	return 3 * (sent + answers) + kept;
 }

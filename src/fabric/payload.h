@@ -5,10 +5,10 @@
  * before it is written: a byte that never came is told from a wrong one.
  *
  * Each queue pair of a flow with real payload has two lists of slots (memory.h), in the order of
- * its messages: those that bytes are sent from, and those that they are written or read into. What
- * is sent to a receive is in the slot of that receive. A message is compared when it is complete:
- * a WRITE when its sender knows (UC: when its last packet was accepted), a READ when it has
- * completed, a SEND with the receive's completion.
+ * its messages: those that bytes are sent from, and those that they are written or read into (but
+ * see uc_sinks). What is sent to a receive is in the slot of that receive. A message is compared
+ * when it is complete: a WRITE when its sender knows (UC: when its last packet was accepted), a
+ * READ when it has completed, a SEND with the receive's completion.
  */
 #ifndef ROCE_FABRIC_PAYLOAD_H
 #define ROCE_FABRIC_PAYLOAD_H
