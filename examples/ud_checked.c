@@ -8,9 +8,11 @@
  *     ud_checked [--unchecked] server ADDRESS            # ends when its client is done
  *     ud_checked [--unchecked] client ADDRESS [BLOCKS]   # exit status 1: the file is wrong
  *
- * To see: the packets' own checksum (ICRC) ends at the adapter, and adapters were seen that damage
- * a datagram behind it. With --unchecked on both sides the checksum is not looked at, and such
- * damage is in the file. On uroce such an adapter is UROCE_IMPAIR=faulty-ud,reorder=1%.
+ * To see: the packets' own checksum (ICRC) ends at the adapter, and adapters were seen that put
+ * bytes of one datagram into another behind it. With --unchecked on both sides the checksum is not
+ * looked at, and such damage is in the file. On uroce UROCE_IMPAIR=faulty-ud,reorder=1% is such an
+ * adapter. A short message may be exchanged as a whole, with its checksum: the sequence number
+ * tells then.
  *
  * A request may be carried out twice, since its answer may be what was lost: reading a block stands
  * that, an addition would need the sequence number to be remembered.

@@ -13,7 +13,7 @@ from harness import pair  # noqa: E402
 from rows import FULL, row  # noqa: E402
 
 FOLDER = os.path.join(pair.ROOT, "build", "examples")
-FAULTY = "seed=1,ud_damage=2%,reorder=2%"
+FAULTY = "ud_damage=2%,reorder=2%"
 
 
 def add(name, run, least=0):
@@ -28,7 +28,7 @@ for _drive in (drive.rc_send_recv, drive.rc_write_imm, drive.rdma_cm_echo, drive
     add(_drive.__name__, lambda ctx, d, run=_drive: run(d))
 add("ud_checked/faulty", lambda ctx, d: drive.ud_mended(d, FAULTY, ctx.pick(4000, 40000)))
 add("ud_checked/faulty-ud",
-    lambda ctx, d: drive.ud_mended(d, "seed=1,faulty-ud,reorder=1%", ctx.pick(8000, 100000)))
+    lambda ctx, d: drive.ud_mended(d, "faulty-ud,reorder=1%", ctx.pick(8000, 100000)))
 add("ud_checked/faulty-lossy",
     lambda ctx, d: drive.ud_mended(d, FAULTY + ",drop=1%,dup=1%", ctx.pick(4000, 40000)), FULL)
 add("ud_checked/unchecked",

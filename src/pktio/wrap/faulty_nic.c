@@ -22,7 +22,7 @@
 
 #define FLOW_COUNT    256u
 #define BATCH_BYTES   65536u
-#define DAMAGE_MAX    8u /* bytes in a row */
+#define PAYLOAD_MAX   4096u
 #define GSI_QPN	      1u
 #define DRAWS_OF_UDMS UINT64_C(0x7564) /* keeps the draws apart from those of the impairments */
 
@@ -42,6 +42,9 @@ struct faulty_io {
 	uint64_t message_number;
 	struct flow flows[FLOW_COUNT]; /* by hash; a newcomer takes the place of another */
 	uint8_t *memory;	       /* a copy of each batch that may be handed on */
+	/* Payloads of the message that comes and of the one before it, by turns. */
+	uint8_t payloads[2][PAYLOAD_MAX];
+	uint32_t current;
 };
 
 static struct flow *find_flow(struct faulty_io *io, const struct roce_gid *src,
@@ -80,25 +83,41 @@ static bool is_disordered(struct faulty_io *io, const struct roce_gid *src,
 	return true;
 }
 
-/* Whether this packet is to be damaged; its payload is at *out_offset then. `random`: where and
- * how. */
+/* A line of the message before, in its place in the payload. Where that message was shorter, what
+ * an older one has left there. */
+struct wrong_line {
+	uint32_t offset; /* in the packet */
+	uint32_t bytes;
+	const uint8_t *line;
+};
+
+/* Looks at each packet that comes; true when it is to get the wrong line. */
 static bool draw_damage(struct faulty_io *io, const struct roce_gid *src, const uint8_t *packet,
-			uint32_t length, struct roce_prng *random, uint32_t *out_offset,
-			uint32_t *out_bytes)
+			uint32_t length, struct wrong_line *out)
 {
+	struct roce_prng random = {io->spec.seed ^ DRAWS_OF_UDMS};
 	struct roce_headers h;
 	const uint8_t *payload;
+	uint32_t bytes, at;
 	bool is_exposed;
 
-	if (roce_headers_decode(packet, length, &h, &payload, out_bytes) != ROCE_DECODE_OK ||
+	if (roce_headers_decode(packet, length, &h, &payload, &bytes) != ROCE_DECODE_OK ||
 	    roce_opcode_table[h.opcode.v].transport != ROCE_OPCODE_TRANSPORT_UD ||
-	    h.dest_qpn.v == GSI_QPN)
+	    h.dest_qpn.v == GSI_QPN || bytes == 0 || bytes > PAYLOAD_MAX)
 		return false;
+	io->current ^= 1;
+	memcpy(io->payloads[io->current], payload, bytes);
 	is_exposed = is_disordered(io, src, &h) || io->spec.is_always;
-	*random = (struct roce_prng){io->spec.seed ^ DRAWS_OF_UDMS};
-	random->state = roce_prng_next(random) ^ io->message_number++;
-	*out_offset = (uint32_t)(payload - packet);
-	return roce_prng_hit(random, io->spec.damage_ppm) && is_exposed && *out_bytes > 0;
+	random.state = roce_prng_next(&random) ^ io->message_number++;
+	if (!roce_prng_hit(&random, io->spec.damage_ppm) || !is_exposed)
+		return false;
+	at = ROCE_FAULTY_NIC_LINE *
+	     (uint32_t)roce_prng_below(&random,
+				       (bytes + ROCE_FAULTY_NIC_LINE - 1) / ROCE_FAULTY_NIC_LINE);
+	out->offset = (uint32_t)(payload - packet) + at;
+	out->bytes = bytes - at < ROCE_FAULTY_NIC_LINE ? bytes - at : ROCE_FAULTY_NIC_LINE;
+	out->line = io->payloads[io->current ^ 1] + at;
+	return memcmp(packet + out->offset, out->line, out->bytes) != 0;
 }
 
 static uint32_t sum(const uint8_t *packet, uint32_t length)
@@ -108,17 +127,12 @@ static uint32_t sum(const uint8_t *packet, uint32_t length)
 	return roce_icrc_compute(&any_flow, 0, packet, length - ROCE_ICRC_BYTES);
 }
 
-/* Between one and DAMAGE_MAX bytes in a row, each another than it was. */
-static void damage(uint8_t *packet, uint32_t length, uint32_t offset, uint32_t bytes,
-		   struct roce_prng *random)
+static void damage(uint8_t *packet, uint32_t length, const struct wrong_line *wrong)
 {
 	uint8_t *icrc = packet + length - ROCE_ICRC_BYTES;
 	uint32_t before = sum(packet, length);
-	uint32_t first = (uint32_t)roce_prng_below(random, bytes);
-	uint32_t count = 1 + (uint32_t)roce_prng_below(random, DAMAGE_MAX);
 
-	for (uint32_t i = first; i < bytes && i < first + count; i++)
-		packet[offset + i] ^= (uint8_t)(1 + roce_prng_below(random, UINT8_MAX));
+	memcpy(packet + wrong->offset, wrong->line, wrong->bytes);
 	roce_icrc_put(icrc, roce_icrc_get(icrc) ^ before ^ sum(packet, length));
 }
 
@@ -129,17 +143,16 @@ static void pass_batch(struct faulty_io *io, struct roce_pktio_rx *b, uint8_t *c
 	for (uint32_t at = 0; at < b->length; at = end) {
 		uint32_t left = b->length - at;
 		uint32_t length = left < b->segment_length ? left : b->segment_length;
-		struct roce_prng random;
-		uint32_t offset, bytes;
+		struct wrong_line wrong;
 
 		end = at + length;
-		if (!draw_damage(io, &b->src, b->data + at, length, &random, &offset, &bytes))
+		if (!draw_damage(io, &b->src, b->data + at, length, &wrong))
 			continue;
 		if (b->data != copy) {
 			memcpy(copy, b->data, b->length);
 			b->data = copy;
 		}
-		damage(copy + at, length, offset, bytes, &random);
+		damage(copy + at, length, &wrong);
 		io->base.stats->impair_ud_damaged++;
 	}
 }

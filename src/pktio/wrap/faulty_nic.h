@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An adapter that damages UD messages and does not notice: a pktio around another one that changes
- * bytes of a received payload and its ICRC with them, so that every check of the packet passes and
- * the program gets wrong data with a good completion. Adapters were seen to do so to about one
- * datagram in a thousand, where packets of the flow had come out of order.
+ * An adapter that puts UD messages together wrongly and does not notice: a pktio around another one
+ * that gives a received payload a line of the message before it, whoever sent that, and the packet
+ * the ICRC that goes with it. So every check of the packet passes and the program gets wrong data
+ * with a good completion. Adapters were seen to do so to about one datagram in a thousand, where
+ * packets of the flow had come out of order. The simulator's hosts have the same one (`nic:
+ * faulty-ud`, src/fabric/nic.c).
  *
  * Which message of a disordered flow is damaged depends on the seed and on its number among the UD
  * messages alone. RC and UC packets, and those of QP1, pass unharmed.
@@ -13,8 +15,9 @@
 
 #include "pktio/pktio.h"
 
-/* Packets for which a flow counts as disordered behind a late one. */
-#define ROCE_FAULTY_NIC_WINDOW 1024u
+/* Packets for which a flow counts as disordered, from a late one on. */
+#define ROCE_FAULTY_NIC_WINDOW 256u
+#define ROCE_FAULTY_NIC_LINE   64u /* bytes */
 
 struct roce_faulty_nic_spec {
 	uint64_t seed;

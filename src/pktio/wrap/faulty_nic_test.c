@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#define PAYLOAD 61u /* and three bytes of pad */
+#define PAYLOAD 141u /* three lines, the last of 13 bytes, and three bytes of pad */
 #define BATCH	8u
 #define IP_ID	0x1234u
 #define MANY	20000u
@@ -25,6 +25,7 @@ struct inner_io {
 	struct roce_pktio base;
 	bool is_v6;
 	bool has_bad_icrc;
+	bool has_one_content;
 	roce_opcode_t opcode;
 	uint32_t payload_bytes;
 	uint32_t dest_qpn;
@@ -67,7 +68,7 @@ static uint32_t make_packet(const struct inner_io *io, uint32_t psn, uint8_t *ou
 	size_t at = roce_headers_encode(&h, out);
 
 	for (uint32_t i = 0; i < io->payload_bytes; i++)
-		out[at++] = payload_byte(psn, i);
+		out[at++] = payload_byte(io->has_one_content ? 0 : psn, i);
 	memset(out + at, 0, h.pad_count);
 	at += h.pad_count;
 	roce_icrc_put(out + at, roce_icrc_compute(&flow, IP_ID, out, at));
@@ -123,6 +124,7 @@ struct outcome {
 	uint32_t damaged;
 	uint32_t bad_icrc;
 	uint32_t longest; /* bytes from the first to the last wrong one */
+	uint32_t by_line[3];
 	uint32_t first_damaged;
 	uint32_t last_damaged; /* numbers of messages */
 	struct roce_pktio_stats stats;
@@ -137,6 +139,19 @@ static struct inner_io ud_inner(void)
 				 .first_late = BATCH,
 				 .late_count = MANY / BATCH - 1,
 				 .end = MANY};
+}
+
+/* What is wrong lies in one line and is that of the message before. */
+static void check_line(const struct inner_io *io, const uint8_t *payload, uint32_t number,
+		       uint32_t first, uint32_t last, struct outcome *o)
+{
+	uint32_t line = first / ROCE_FAULTY_NIC_LINE;
+	uint32_t begin = line * ROCE_FAULTY_NIC_LINE;
+
+	assert_int_equal(last / ROCE_FAULTY_NIC_LINE, line);
+	o->by_line[line]++;
+	for (uint32_t i = begin; i < begin + ROCE_FAULTY_NIC_LINE && i < io->payload_bytes; i++)
+		assert_int_equal(payload[i], number ? payload_byte(psn_of(io, number - 1), i) : 0);
 }
 
 /* Headers and pad as they were sent; counts the rest. */
@@ -159,6 +174,8 @@ static void look_at(const struct inner_io *io, const uint8_t *packet, uint32_t l
 		last = i;
 		assert_true(i < header + io->payload_bytes);
 	}
+	if (first != UINT32_MAX)
+		check_line(io, packet + header, number, first - header, last - header, o);
 	o->bad_icrc +=
 		roce_icrc_get(packet + body) != roce_icrc_compute(&flow, IP_ID, packet, body);
 	if (first == UINT32_MAX)
@@ -208,7 +225,9 @@ static void damage__is_what_no_check_of_a_packet_sees(void **state)
 		receive_all(&inner, "seed=3,ud_damage=1%", &o);
 		assert_in_range(o.damaged, 150, 250); /* 200, three and a half sigma */
 		assert_int_equal(o.bad_icrc, 0);
-		assert_in_range(o.longest, 2, 8);
+		assert_int_equal(o.longest, ROCE_FAULTY_NIC_LINE);
+		for (uint32_t i = 0; i < 3; i++)
+			assert_in_range(o.by_line[i], 35, 100);
 		assert_true(o.first_damaged >= BATCH);
 	}
 }
@@ -303,6 +322,19 @@ static void damage__heals_no_packet(void **state)
 	assert_int_equal(o.bad_icrc, MANY);
 }
 
+/* The same message again is put together rightly whatever is done to it, and is not counted. */
+static void damage__needs_another_message_before(void **state)
+{
+	static struct outcome o;
+	struct inner_io inner = ud_inner();
+
+	(void)state;
+	inner.first_late = 0;
+	inner.has_one_content = true;
+	receive_all(&inner, "ud_damage=100%:always", &o);
+	assert_in_range(o.damaged, 1, 3); /* the first lines of each, which lay empty */
+}
+
 static void parse__refuses_nonsense(void **state)
 {
 	static const char *const bad[] = {"ud_damage",		"ud_damage=",	"ud_damage=2",
@@ -324,6 +356,7 @@ int main(void)
 		cmocka_unit_test(damage__follows_the_reordering_of_the_line),
 		cmocka_unit_test(damage__spares_others),
 		cmocka_unit_test(damage__heals_no_packet),
+		cmocka_unit_test(damage__needs_another_message_before),
 		cmocka_unit_test(parse__refuses_nonsense),
 	};
 

@@ -57,9 +57,9 @@ struct roce_impair_fate {
  * in batches is lost, single packets pass (with dir=rx; an impaired sender makes no batches).
  *
  * "ud_damage=0.1%": so many of the UD messages that are received in flows with reordered packets
- * have wrong bytes behind a right ICRC (faulty_nic.h); "ud_damage=0.1%:always" in flows without as
- * well. The word "faulty-ud", without a value, is the adapter that was seen in practice:
- * ud_damage=0.1%.
+ * have bytes of another message behind a right ICRC (faulty_nic.h); "ud_damage=0.1%:always" in
+ * flows without as well. The word "faulty-ud", without a value, is the adapter that was seen in
+ * practice: ud_damage=0.1%.
  *
  * 0, or -EINVAL with one line in `err`.
  */
