@@ -7,7 +7,7 @@ SEED   ?= 1
 T      ?=
 ARGS   ?=
 
-.PHONY: all debug tsan clang fuzz-build quick check programs conform interop gallery bench sim validate schema fuzz demo install uninstall \
+.PHONY: all debug tsan clang fuzz-build quick check programs conform interop gallery bench bench-sim sim validate schema fuzz demo install uninstall \
 	clean stats format help
 
 all: ## release into build/
@@ -43,6 +43,9 @@ interop: all ## against Linux Soft-RoCE in a virtual machine; ARGS=--short, --li
 bench: all ## measure beside TCP and bare UDP; RECORD=1 appends to bench/HISTORY.md
 	@bench/run.py $(if $(RECORD),--record) $(ARGS)
 
+bench-sim: all ## speed and size of the network simulator; beside HPCC ns-3 with HPCC_NS3=DIR, a built checkout
+	@bench/sim/run.py build $(ARGS)
+
 sim: all ## replay one seed of the simulated link with its trace: make sim SEED=42
 	@build/tests/sim-rc --seed $(SEED) --trace $(ARGS)
 
@@ -77,5 +80,5 @@ format: ## clang-format on all C files
 	@tools/dev/format.sh --fix
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1 /p' Makefile | while read -r goal text; do \
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1 /p' Makefile | while read -r goal text; do \
 		printf '  make %-10s %s\n' "$$goal" "$$text"; done

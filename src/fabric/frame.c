@@ -7,32 +7,35 @@
 #include "fabric/frame.h"
 
 #include "base/assert.h"
+#include "fabric/pages.h"
 #include "wire/headers.h"
 
 #include <stdlib.h>
 
 #define CHUNK_FRAMES	512u
+#define MANY_FRAMES	(1u << 17) /* from here on chunks are huge pages */
+#define HUGE_FRAMES	((uint32_t)(ROCE_FABRIC_HUGE_PAGE / sizeof(struct roce_fabric_frame)) - 1)
 #define BLOCKS_FIRST	64u
-#define CACHE_LINE	64u
 
 #define AROUND_V4_BYTES 46u /* Ethernet 14, IPv4 20, UDP 8, FCS 4 */
 #define V6_EXTRA_BYTES	20u
 
 struct roce_fabric_chunk {
 	struct roce_fabric_chunk *next;
-	struct roce_fabric_frame frames[CHUNK_FRAMES];
+	struct roce_fabric_frame frames[];
 };
 
 void roce_fabric_frame_pool_grow(struct roce_fabric_frame_pool *pool)
 {
-	size_t size =
-		(sizeof(struct roce_fabric_chunk) + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
-	struct roce_fabric_chunk *chunk = aligned_alloc(CACHE_LINE, size);
+	uint32_t count = pool->made < MANY_FRAMES ? CHUNK_FRAMES : HUGE_FRAMES;
+	struct roce_fabric_chunk *chunk =
+		roce_fabric_pages_get(sizeof(*chunk) + count * sizeof(chunk->frames[0]));
 
 	ROCE_ASSERT(chunk);
 	chunk->next = pool->chunks;
 	pool->chunks = chunk;
-	for (uint32_t i = CHUNK_FRAMES; i > 0; i--) {
+	pool->made += count;
+	for (uint32_t i = count; i > 0; i--) {
 		chunk->frames[i - 1].next = pool->free;
 		pool->free = &chunk->frames[i - 1];
 	}

@@ -72,6 +72,7 @@ struct roce_fabric_block {
 struct roce_fabric_frame_pool {
 	struct roce_fabric_frame *free;
 	struct roce_fabric_chunk *chunks;
+	uint32_t made; /* frames in all chunks */
 	struct roce_fabric_block **blocks;
 	uint32_t block_count;
 	uint32_t block_room;

@@ -7,15 +7,15 @@
 
 #include "fabric/ecmp.h"
 #include "fabric/host.h"
+#include "fabric/pages.h"
 #include "fabric/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RATE_MIN   1000u
-#define RATE_MAX   UINT64_C(800000000000)
-#define CACHE_LINE 64u
+#define RATE_MIN 1000u
+#define RATE_MAX UINT64_C(800000000000)
 
 /* Room for one more in a growing array. */
 static int make_room(void *array, uint32_t count, uint32_t *room, size_t size)
@@ -98,7 +98,7 @@ int roce_fabric_add_switch(struct roce_fabric *f, const struct roce_fabric_switc
 
 	if (err)
 		return err;
-	sw = aligned_alloc(CACHE_LINE, sizeof(*sw));
+	sw = roce_fabric_pages_get(sizeof(*sw));
 	if (!sw)
 		return -ENOMEM;
 	*sw = (struct roce_fabric_switch){
@@ -177,8 +177,8 @@ int roce_fabric_connect(struct roce_fabric *f, uint32_t a, uint32_t b,
 static int make_ports(struct roce_fabric *f)
 {
 	size_t count = 2 * (size_t)f->link_count + 1;
-	size_t size = (count * sizeof(*f->ports) + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
-	struct roce_fabric_port *next = aligned_alloc(CACHE_LINE, size);
+	size_t size = count * sizeof(*f->ports);
+	struct roce_fabric_port *next = roce_fabric_pages_get(size);
 
 	if (!next)
 		return -ENOMEM;
