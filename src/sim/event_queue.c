@@ -203,6 +203,8 @@ static void heap_remove(struct roce_event_queue *q, struct roce_event *ev)
 
 static void take_out(struct roce_event_queue *q, struct roce_event *ev)
 {
+	if (q->first == ev)
+		q->first = NULL;
 	if (ev->heap_index == NOT_IN_HEAP)
 		wheel_remove(q, ev);
 	else
@@ -222,6 +224,8 @@ void roce_event_schedule(struct roce_event_queue *q, struct roce_event *ev, uint
 	if (at_ps == ROCE_PS_NEVER)
 		return;
 	ev->at_ps = at_ps;
+	if (q->first && at_ps < q->first->at_ps)
+		q->first = ev;
 	if ((at_ps >> BUCKET_SHIFT) - (q->now_ps >> BUCKET_SHIFT) >= ROCE_EVENT_BUCKETS) {
 		heap_add(q, ev);
 		return;
@@ -241,7 +245,11 @@ void roce_event_cancel(struct roce_event_queue *q, struct roce_event *ev)
 
 static struct roce_event *first_of(const struct roce_event_queue *q)
 {
-	struct roce_event *near = wheel_first(q);
+	struct roce_event *near;
+
+	if (q->first)
+		return q->first;
+	near = wheel_first(q);
 
 	if (q->count && (!near || q->heap[0].at_ps <= near->at_ps))
 		return q->heap[0].ev;
@@ -250,15 +258,13 @@ static struct roce_event *first_of(const struct roce_event_queue *q)
 
 static void fire(struct roce_event_queue *q, struct roce_event *ev)
 {
-	const struct roce_event *next;
-
 	q->now_ps = ev->at_ps;
 	take_out(q, ev);
 	q->fired_count++;
 	/* While this one runs, what the next one needs comes into the cache. */
-	next = first_of(q);
-	if (next)
-		__builtin_prefetch(next->touch);
+	q->first = first_of(q);
+	if (q->first)
+		__builtin_prefetch(q->first->touch);
 	ev->fire(ev);
 }
 

@@ -47,6 +47,7 @@ struct roce_event_queue {
 	uint64_t now_ps;
 	uint64_t fired_count;
 	uint64_t next_order;
+	struct roce_event *first;	/* the next event, or NULL: not looked for yet */
 	struct roce_event_wheel *wheel; /* made with the first event */
 	uint32_t near_count;		/* events in the wheel */
 	struct roce_event_slot *heap;	/* four children to a node: shallower, one line a node */
