@@ -131,6 +131,17 @@
 #define ROCE_VERIFY_NUMBERS_BANDWIDTH(M)                                                           \
 	M("rate", RATE) M("messages", FREQUENCY) M("lost", PERCENT)
 
+#define ROCE_VERIFY_INTEGRITY(X, T)                                                                \
+	X(T, op, "op", WORD, "send", NULL, NULL,                                                   \
+	  "send|send_imm|write_imm|write_read|ud_send|fetch_add", 0, "what carries the messages",  \
+	  NULL)                                                                                    \
+	X(T, size, "size", BYTES, "1KiB", "8", "1MiB", NULL, 0, "of a message", NULL)              \
+	X(T, messages, "messages", COUNT, "20000", "1", "100000000", NULL, 0,                      \
+	  "each checked in all its bytes", NULL)                                                   \
+	X(T, depth, "depth", COUNT, "32", "1", "1024", NULL, 0, "under way at once", NULL)
+
+#define ROCE_VERIFY_NUMBERS_INTEGRITY(M) M("messages", COUNT) M("bytes", COUNT) M("lost", PERCENT)
+
 /* K(name, PARAMETERS, NUMBERS, text) */
 #define ROCE_VERIFY_KINDS(K)                                                                       \
 	K(latency, ROCE_VERIFY_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                               \
@@ -147,6 +158,8 @@
 	  "messages from a pool of regions, beside those that register their memory")              \
 	K(bandwidth, ROCE_VERIFY_BANDWIDTH, ROCE_VERIFY_NUMBERS_BANDWIDTH,                         \
 	  "bytes and messages in a while, on one or many queue pairs, contents checked at the end") \
+	K(integrity, ROCE_VERIFY_INTEGRITY, ROCE_VERIFY_NUMBERS_INTEGRITY,                         \
+	  "many messages, each byte of each, and each field of each completion")                   \
 	K(udp_latency, ROCE_VERIFY_UDP_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                       \
 	  "half the round trip of datagrams through plain sockets, on the same path")              \
 	K(stream, ROCE_VERIFY_STREAM, ROCE_VERIFY_NUMBERS_STREAM,                                  \

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GRH_BYTES     40
-#define POLL_BATCH    16
-#define RECEIVE_RATIO 4 /* receives that are posted for each request under way */
-#define SLOTS_BYTES   (4u << 20)
-#define QUIET_NS      (300 * ROCE_NS_PER_MS)
-#define TARGET_SEED   UINT64_C(0x7a7a7a7a7a7a7a7a)
-#define GIGA	      1e9
+#define GRH_BYTES      40
+#define POLL_BATCH     16
+#define RECEIVE_RATIO  4 /* receives that are posted for each request under way */
+#define SLOTS_BYTES    (4u << 20)
+#define QUIET_NS       (300 * ROCE_NS_PER_MS)
+#define TARGET_SEED    UINT64_C(0x7a7a7a7a7a7a7a7a)
+#define GIGA	       1e9
 #define TURNS_PER_LOOK 64 /* at the clock of stalls, and at the relay */
 
 struct lane {
@@ -175,8 +175,8 @@ static void set_up(struct va_run *run, struct bandwidth *b)
 	if (receives > (uint32_t)b->device.attr.max_cqe)
 		va_skip(run, "completion queues have %d entries at most, %u are needed",
 			b->device.attr.max_cqe, receives);
-	b->send_cq = ibv_create_cq(b->device.context, (int)(b->lane_count * b->depth), NULL, NULL,
-				   0);
+	b->send_cq =
+		ibv_create_cq(b->device.context, (int)(b->lane_count * b->depth), NULL, NULL, 0);
 	b->recv_cq = ibv_create_cq(b->device.context, (int)receives, NULL, NULL, 0);
 	va_need(run, b->send_cq && b->recv_cq, "ibv_create_cq");
 	b->lanes = calloc(b->lane_count, sizeof(*b->lanes));
@@ -320,9 +320,11 @@ static void must_move(struct va_run *run, const struct bandwidth *b, roce_ns_t n
 	roce_ns_t last = b->sent_at > b->received_at ? b->sent_at : b->received_at;
 
 	if (now > last && now - last > VA_STALL_S * ROCE_NS_PER_S)
-		va_fail(run, "nothing moved for %d s: %llu of %llu requests have completed, %llu messages came",
-			VA_STALL_S, (unsigned long long)b->completed,
-			(unsigned long long)b->posted, (unsigned long long)b->received);
+		va_fail(run,
+			"nothing moved for %d s: %llu of %llu requests have completed, %llu "
+			"messages came",
+			VA_STALL_S, (unsigned long long)b->completed, (unsigned long long)b->posted,
+			(unsigned long long)b->received);
 }
 
 static void run_traffic(struct va_run *run, struct bandwidth *b)
@@ -353,8 +355,8 @@ static void run_traffic(struct va_run *run, struct bandwidth *b)
 			return;
 		if (turn % TURNS_PER_LOOK == 0) {
 			must_move(run, b, now);
-			va_progress(run, (double)(now - b->begun) /
-						 (double)va_number(run, "duration"));
+			va_progress(run,
+				    (double)(now - b->begun) / (double)va_number(run, "duration"));
 		}
 	}
 }
@@ -449,10 +451,10 @@ static struct flow direction(const struct bandwidth *b, const json_t *sender,
 
 static void report(struct va_run *run, struct bandwidth *b)
 {
-	json_t *own = json_pack("{s:I, s:I, s:I, s:I}", "completed", (json_int_t)b->completed,
-				"sent_ns", (json_int_t)(b->sent_at - b->begun), "received",
-				(json_int_t)b->received, "received_ns",
-				(json_int_t)(b->received_at - b->begun));
+	json_t *own =
+		json_pack("{s:I, s:I, s:I, s:I}", "completed", (json_int_t)b->completed, "sent_ns",
+			  (json_int_t)(b->sent_at - b->begun), "received", (json_int_t)b->received,
+			  "received_ns", (json_int_t)(b->received_at - b->begun));
 	json_t *theirs = va_exchange(run, json_deep_copy(own));
 	struct flow flows[2] = {direction(b, own, theirs), direction(b, theirs, own)};
 	double sent = roce_json_number(own, "completed") + roce_json_number(theirs, "completed");
