@@ -281,6 +281,11 @@ static void on_send(struct roce_cc *cc, uint32_t bytes, roce_ns_t now)
 	struct dcqcn *s = state_of(cc);
 	uint64_t reset = (uint64_t)PARAM(cc, rpg_byte_reset) * BYTE_RESET;
 
+	if (PARAM(cc, fixed_gap) && s->is_active) {
+		/* Rounded down from a sum of seconds that is a little too small. */
+		cc->pace.passed_at -= cc->pace.rest == 0;
+		cc->pace.rest = 0;
+	}
 	if (!reset)
 		return;
 	while (s->is_active && bytes >= s->bytes_left) {

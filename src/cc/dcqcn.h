@@ -44,7 +44,8 @@
 	X(leave_at_max, "bool", 0, 1, 1, 0, 0,                                                     \
 	  "back at the maximum it is as before the first CNP")                                     \
 	X(hai_by_stage, "bool", 0, 1, 1, 1, 0, "rpg_hai_rate counts n times at the nth such step") \
-	X(fixed_gap, "bool", 0, 1, 0, 0, 1, "a new rate holds from the next packet on")            \
+	X(fixed_gap, "bool", 0, 1, 0, 0, 1,                                                        \
+	  "a new rate holds from the next packet on, gaps are whole ns")                           \
 	X(min_time_between_cnps, "us", 0, 131071, 4, 50, 0, "receiver: time between CNPs")         \
 	X(cnps_per, "scope", 0, 2, 2, 0, 0, "of one 0: queue pair, 1: destination, 2: port")       \
 	X(cnp_dscp, "", 0, 63, 48, 48, 0, "DSCP of CNPs")                                          \

@@ -20,6 +20,7 @@
 #define NODES 36u
 
 static struct roce_fabric *f;
+static enum roce_fabric_hash chosen_hash = ROCE_FABRIC_HASH_MIXED;
 
 static void link_nodes(uint32_t a, uint32_t b)
 {
@@ -38,6 +39,7 @@ static void begin(uint32_t hosts, uint32_t switches)
 	roce_fabric_defaults(&cfg);
 	roce_fabric_host_defaults(&host);
 	roce_fabric_switch_defaults(&sw);
+	sw.hash = (uint8_t)chosen_hash;
 	assert_int_equal(roce_fabric_create(&cfg, &f), 0);
 	for (uint32_t i = 0; i < hosts; i++)
 		assert_int_equal(roce_fabric_add_host(f, &host, &node), 0);
@@ -181,6 +183,46 @@ static void prepare__refuses_a_network_in_two_parts(void **state)
 	roce_fabric_destroy(f);
 }
 
+/* Two hosts, at switch 2 and at switch 7; two ways of four links, by 3 and 6 and by 4 and 5. */
+static void two_ways(void)
+{
+	begin(2, 6);
+	link_nodes(0, 2);
+	link_nodes(2, 4);
+	link_nodes(2, 3);
+	link_nodes(3, 6);
+	link_nodes(4, 5);
+	link_nodes(5, 7);
+	link_nodes(6, 7);
+	link_nodes(1, 7);
+	assert_int_equal(roce_fabric_prepare(f), 0);
+}
+
+/* As that simulator finds them, searching from the destination, the last number first: from 7 it
+ * comes to 6 and so to 3 before 4; from 2 to 4 and so to 5 before 6. Else in the order of ports. */
+static void murmur3__next_hops_as_the_search_finds_them(void **state)
+{
+	uint32_t ports[2];
+
+	(void)state;
+	two_ways();
+	assert_int_equal(roce_fabric_next_hops(f, 2, 1, ports, 2), 2);
+	assert_int_equal(ports[0], 1);
+	assert_int_equal(roce_fabric_next_hops(f, 7, 0, ports, 2), 2);
+	assert_int_equal(ports[0], 0);
+	roce_fabric_destroy(f);
+	chosen_hash = ROCE_FABRIC_HASH_MURMUR3;
+	two_ways();
+	chosen_hash = ROCE_FABRIC_HASH_MIXED;
+	assert_int_equal(roce_fabric_next_hops(f, 2, 1, ports, 2), 2);
+	assert_int_equal(ports[0], 2); /* to 3 */
+	assert_int_equal(ports[1], 1);
+	assert_int_equal(roce_fabric_next_hops(f, 7, 0, ports, 2), 2);
+	assert_int_equal(ports[0], 0); /* to 5 */
+	assert_int_equal(ports[1], 1);
+	roce_fabric_destroy(f);
+}
+
 /* ---- hash ---- */
 
 #define FLOWS 100000u
@@ -223,6 +265,7 @@ int main(void)
 		cmocka_unit_test(up_down__never_up_after_down),
 		cmocka_unit_test(route_static__goes_before_what_is_computed),
 		cmocka_unit_test(prepare__refuses_a_network_in_two_parts),
+		cmocka_unit_test(murmur3__next_hops_as_the_search_finds_them),
 		cmocka_unit_test(ecmp__even_and_independent),
 		cmocka_unit_test(murmur3__known_answers),
 	};

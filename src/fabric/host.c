@@ -310,6 +310,12 @@ uint8_t roce_fabric_host_waiting(const struct roce_fabric_port *port)
 	return port->profile->tcs_of_prios[classes];
 }
 
+/* Nothing but ACKs and CNPs waits in a queue of a host. */
+uint8_t roce_fabric_host_unpaused(const struct roce_fabric_port *port)
+{
+	return port->node->host->cfg.ack_turn == ROCE_FABRIC_ACK_ALWAYS ? port->busy : 0;
+}
+
 bool roce_fabric_host_pull(struct roce_fabric_port *port, uint8_t tc)
 {
 	struct roce_fabric_host *host = port->node->host;
@@ -374,7 +380,8 @@ static void receive_real(struct roce_fabric_host *host, struct roce_fabric_frame
 		roce_fabric_nic_deliver(host, fq, is_src, frame);
 }
 
-/* ACKs of a priority of their own do not wait for their queue pair's turn. */
+/* ACKs that do not wait for their queue pair's turn. Data are made when they leave, so what stands
+ * in the queue is ahead of them. */
 static void answer(struct roce_fabric_host *host, roce_qpn_t qpn)
 {
 	struct roce_tx_pkt pkt;
@@ -409,7 +416,7 @@ void roce_fabric_host_process(struct roce_fabric_host *host, struct roce_fabric_
 	verdict = receive(host, frame);
 	if (verdict == ROCE_RX_ACCEPTED && frame->payload_bytes)
 		account(host, frame);
-	if (host->cfg.ack_prio >= 0)
+	if (host->cfg.ack_prio >= 0 || host->cfg.ack_turn != ROCE_FABRIC_ACK_IN_TURN)
 		answer(host, frame->hdr.dest_qpn);
 	roce_fabric_frame_put(&host->f->frames, frame);
 	look_after(host);

@@ -98,15 +98,16 @@ static void put_on_line(struct roce_fabric_port *port, struct roce_fabric_frame 
 {
 	struct roce_fabric *f = port->f;
 	struct roce_fabric_port *peer = port->peer;
-	uint64_t now_ps = f->queue.now_ps;
+	uint64_t now_ps = roce_fabric_line_begin_ps(port);
+	uint64_t end_ps;
 
 	port->queues[frame->prio].tx_packets++;
 	port->queues[frame->prio].tx_bytes += frame->bytes;
 	f->totals.packet_hops++;
-	port->free_ps = now_ps + roce_fabric_line_ps(port, frame->bytes + port->gap_bytes);
+	end_ps = roce_fabric_line_take(port, now_ps, frame->bytes + port->gap_bytes);
 	frame->at_ps = port->is_cut && frame->bytes > CUT_BYTES
 			       ? now_ps + port->cut_ps
-			       : port->free_ps + (uint64_t)port->flight_ps;
+			       : end_ps + (uint64_t)port->flight_ps;
 	if (roce_fabric_is_observed(f) && f->observer->frame_sent) {
 		struct roce_fabric_frame_view view = roce_fabric_view_frame(f, frame);
 
@@ -199,6 +200,8 @@ static uint8_t sendable(struct roce_fabric_port *port)
 	if (__builtin_expect(port->paused && tcs, 0)) {
 		uint8_t held = tcs & roce_fabric_paused_tcs(port);
 
+		if (port->node->host)
+			held &= (uint8_t)~roce_fabric_host_unpaused(port);
 		if (held) {
 			wake_at(port, roce_fabric_pause_end_ps(port, held));
 			tcs &= (uint8_t)~held;

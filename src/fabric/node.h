@@ -13,9 +13,11 @@
 /* ---- switches ---- */
 
 /* X(enumerator, name): how a switch picks one of several next hops. */
-#define ROCE_FABRIC_HASHES(X)                                                                \
-	X(HASH_MIXED, "mixed")	   /* 64-bit mix of the 5-tuple and the switch's own seed */ \
-	X(HASH_MURMUR3, "murmur3") /* as HPCC's ns-3: seeded by the node's number */
+#define ROCE_FABRIC_HASHES(X)                                                                    \
+	X(HASH_MIXED, "mixed") /* 64-bit mix of the 5-tuple and the switch's own seed */         \
+	/* As HPCC's ns-3: seeded by the node's number, next hops in the order in which a search \
+	 * from the destination finds them, of its neighbours the last number first. */          \
+	X(HASH_MURMUR3, "murmur3")
 
 enum roce_fabric_hash {
 #define X(id, name) ROCE_FABRIC_##id,
@@ -83,6 +85,18 @@ struct roce_fabric_framing {
 	bool is_whole_ns;	     /* a frame takes whole nanoseconds, rounded down */
 };
 
+/* X(enumerator, name): acknowledgements, beside data that the adapter may send. */
+#define ROCE_FABRIC_ACK_TURNS(X)                                         \
+	X(ACK_IN_TURN, "no")	/* when it is their queue pair's turn */ \
+	X(ACK_FIRST, "yes")	/* before data of their class */         \
+	X(ACK_ALWAYS, "always") /* also while their priority is paused here */
+
+enum roce_fabric_ack_turn {
+#define X(id, name) ROCE_FABRIC_##id,
+	ROCE_FABRIC_ACK_TURNS(X)
+#undef X
+};
+
 struct roce_fabric_host_config {
 	struct roce_fabric_port_config port;
 	struct roce_gid gid;  /* zero: ::ffff:10.x.y.z of its number */
@@ -90,6 +104,7 @@ struct roce_fabric_host_config {
 	uint64_t rx_delay_ps; /* from the last bit to the transport */
 	int8_t ack_prio;      /* priority of ACKs; -1: that of their queue pair */
 	uint8_t ack_dscp;     /* with ack_prio */
+	uint8_t ack_turn;     /* enum roce_fabric_ack_turn; with ack_prio they are first */
 	/* Congestion control of its queue pairs (cc/cc.h), and with its parameters what marks that
 	 * come lead to. NULL: none, and marks are not told. Longer-lived than the fabric. */
 	const struct roce_cc_ops *cc;

@@ -202,6 +202,7 @@ void roce_fabric_pause_send(struct roce_fabric_port *port)
 	uint32_t bytes = f->cfg.framing.pause_bytes ? f->cfg.framing.pause_bytes : PAUSE_BYTES;
 	struct roce_fabric_late *late = roce_fabric_late_get(f, on_pause_frame);
 	uint64_t refresh_ps = refresh_after_ps(port);
+	uint64_t end_ps;
 
 	late->to = port->peer;
 	late->prios = port->tell;
@@ -218,8 +219,9 @@ void roce_fabric_pause_send(struct roce_fabric_port *port)
 	if (roce_fabric_is_observed(f) && f->observer->pause_sent)
 		f->observer->pause_sent(f->observer_ctx, f->queue.now_ps, port->node->index,
 					port->index, late->prios, late->quanta);
-	port->free_ps = f->queue.now_ps + roce_fabric_line_ps(port, bytes + port->gap_bytes);
-	roce_event_schedule(&f->queue, &late->ev, port->free_ps - port->tail_ps + port->delay_ps);
+	end_ps = roce_fabric_line_take(port, roce_fabric_line_begin_ps(port),
+				       bytes + port->gap_bytes);
+	roce_event_schedule(&f->queue, &late->ev, end_ps - port->tail_ps + port->delay_ps);
 }
 
 void roce_fabric_pause_forget(struct roce_fabric_port *port)

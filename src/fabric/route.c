@@ -26,6 +26,7 @@ struct search {
 	uint32_t *climb;    /* up-down: with going up first; minimal: see find_gates() */
 	uint32_t *line;	    /* nodes to look at */
 	uint32_t *rank;	    /* of switches */
+	uint32_t *place;    /* in the line */
 	uint32_t *ports;    /* next hops under construction */
 };
 
@@ -92,6 +93,16 @@ static int set_routes(struct roce_fabric_switch *sw, const uint32_t *hosts, uint
 
 /* ---- search ---- */
 
+/* Behind what is there: of the nodes found from one node, the last number comes first. */
+static void enqueue(struct search *s, uint32_t first, uint32_t tail, uint32_t node)
+{
+	while (tail > first && s->line[tail - 1] < node) {
+		s->line[tail] = s->line[tail - 1];
+		tail--;
+	}
+	s->line[tail] = node;
+}
+
 /* Distances of all switches to `from`; with ranks, of those that reach it by going down. */
 static void spread(struct search *s, uint32_t from, bool is_ranked)
 {
@@ -104,16 +115,18 @@ static void spread(struct search *s, uint32_t from, bool is_ranked)
 	s->distance[from] = 0;
 	s->line[tail++] = from;
 	while (head < tail) {
-		const struct roce_fabric_node *node = &f->nodes[s->line[head++]];
+		const struct roce_fabric_node *node = &f->nodes[s->line[head]];
+		uint32_t first = tail;
 
-		for (uint32_t p = 0; p < node->port_count; p++) {
+		s->place[node->index] = head++;
+		for (uint32_t p = node->port_count; p-- > 0;) {
 			uint32_t to = neighbour(&node->ports[p])->index;
 
 			if (!node->ports[p].is_up || !f->nodes[to].sw || s->distance[to] != FAR ||
 			    (is_ranked && !is_above(s, to, node->index)))
 				continue;
 			s->distance[to] = s->distance[node->index] + 1;
-			s->line[tail++] = to;
+			enqueue(s, first, tail++, to);
 		}
 	}
 }
@@ -144,6 +157,23 @@ static void spread_climb(struct search *s)
 	}
 }
 
+/* Those first that the search came to first. */
+static void sort_hops(const struct search *s, const struct roce_fabric_node *node, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++) {
+		uint32_t port = s->ports[i];
+		uint32_t place = s->place[neighbour(&node->ports[port])->index];
+		uint32_t at = i;
+
+		while (at > 0 &&
+		       s->place[neighbour(&node->ports[s->ports[at - 1]])->index] > place) {
+			s->ports[at] = s->ports[at - 1];
+			at--;
+		}
+		s->ports[at] = port;
+	}
+}
+
 static uint32_t next_hops(const struct search *s, const struct roce_fabric_node *node)
 {
 	bool is_up_down = s->f->routing == ROCE_FABRIC_ROUTING_UP_DOWN;
@@ -163,6 +193,8 @@ static uint32_t next_hops(const struct search *s, const struct roce_fabric_node 
 			continue;
 		s->ports[count++] = p;
 	}
+	if (node->sw->hash == ROCE_FABRIC_HASH_MURMUR3 && !is_up_down)
+		sort_hops(s, node, count);
 	return count;
 }
 
@@ -301,13 +333,14 @@ static int search_init(struct search *s, struct roce_fabric *f)
 		if (f->nodes[i].port_count > ports)
 			ports = f->nodes[i].port_count;
 	*s = (struct search){.f = f};
-	s->distance = calloc(nodes * 4 + ports, sizeof(uint32_t));
+	s->distance = calloc(nodes * 5 + ports, sizeof(uint32_t));
 	if (!s->distance)
 		return -ENOMEM;
 	s->climb = s->distance + nodes;
 	s->line = s->climb + nodes;
 	s->rank = s->line + nodes;
-	s->ports = s->rank + nodes;
+	s->place = s->rank + nodes;
+	s->ports = s->place + nodes;
 	return 0;
 }
 

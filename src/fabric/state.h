@@ -78,8 +78,8 @@ struct roce_fabric_port {
 	struct roce_fabric_node *node;
 	struct roce_fabric_port *peer;
 	const struct roce_fabric_profile *profile;
-	uint64_t byte_ps_q16;			/* a byte, 16 bits of fraction */
-	int64_t flight_ps;			/* from free_ps to the peer's arrival event */
+	uint64_t byte_ps_q16; /* a byte, 16 bits of fraction */
+	int64_t flight_ps;    /* from the line's end to the peer's arrival event */
 	struct roce_fabric_fault_state *faults; /* of what it sends, or NULL */
 	uint32_t gap_bytes;			/* preamble and gap */
 	bool has_unready; /* frames in the queues may have to wait, though the line is free */
@@ -216,11 +216,34 @@ struct roce_fabric {
 	struct roce_fabric_wrong wrongs[ROCE_FABRIC_WRONGS_MAX];
 };
 
+/* Whole nanoseconds are rounded down from a sum of seconds that is a little too small: 8384 ns are
+ * 8383. */
 static inline uint64_t roce_fabric_line_ps(const struct roce_fabric_port *port, uint64_t bytes)
 {
 	uint64_t ps = (bytes * port->byte_ps_q16 + (1u << 15)) >> 16;
 
+	return __builtin_expect(port->is_whole_ns && ps, 0) ? ps - 1 - (ps - 1) % ROCE_PS_PER_NS
+							    : ps;
+}
+
+/* Now, but see below. */
+static inline uint64_t roce_fabric_line_begin_ps(const struct roce_fabric_port *port)
+{
+	uint64_t ps = port->f->queue.now_ps;
+
 	return __builtin_expect(port->is_whole_ns, 0) ? ps - ps % ROCE_PS_PER_NS : ps;
+}
+
+/* The line is taken from then on for so many bytes; until when. Where all times are whole
+ * nanoseconds, much happens in one, and what comes in it comes before the line is free: the queue
+ * that marks are decided by is as long as it gets. */
+static inline uint64_t roce_fabric_line_take(struct roce_fabric_port *port, uint64_t begin_ps,
+					     uint32_t bytes)
+{
+	uint64_t end_ps = begin_ps + roce_fabric_line_ps(port, bytes);
+
+	port->free_ps = end_ps + port->is_whole_ns;
+	return end_ps;
 }
 
 static inline bool roce_fabric_is_observed(const struct roce_fabric *f)
@@ -346,6 +369,8 @@ void roce_fabric_host_destroy(struct roce_fabric_node *node);
 void roce_fabric_host_receive(struct roce_fabric_port *in, struct roce_fabric_frame *frame);
 /* Classes for which the transport has something to send. */
 uint8_t roce_fabric_host_waiting(const struct roce_fabric_port *port);
+/* Classes that send what stands in their queue although they are paused. */
+uint8_t roce_fabric_host_unpaused(const struct roce_fabric_port *port);
 /* Pulls the next packet of a class into the queue where it belongs; false: there was none. */
 bool roce_fabric_host_pull(struct roce_fabric_port *port, uint8_t tc);
 uint64_t roce_fabric_host_tx_delay_ps(const struct roce_fabric_node *node);

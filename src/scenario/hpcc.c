@@ -5,6 +5,8 @@
  */
 #include "scenario/hpcc_internal.h"
 
+#include "fabric/node.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +71,8 @@ static void set_host(struct roce_host_conf *host, const struct roce_hpcc_config 
 	host->rx_delay = 0;
 	host->retry_timeout = 0;
 	host->ack_interval = config->ack_interval;
-	host->ack_prio = config->is_ack_strict ? 0 : -1;
+	/* In switches they stand behind data all the same. */
+	host->ack_first = config->is_ack_strict ? ROCE_FABRIC_ACK_ALWAYS : ROCE_FABRIC_ACK_FIRST;
 	host->pause_endless = true;
 	host->pause_response = 0;
 	host->cc = config->has_qcn && config->cc_mode ? ROCE_HOST_CC_DCQCN : ROCE_HOST_CC_NONE;

@@ -7,11 +7,12 @@
  * preamble)
  *   - a packet carries PACKET_PAYLOAD_SIZE bytes, which is no path MTU: each is a message of its
  * own
- *   - acknowledgements travel in queue 0, which is strict and takes no buffer; the others take
- * turns
+ *   - acknowledgements are first at hosts, also while their priority is paused if ACK_HIGH_PRIO is
+ * 1; in switches they stand behind data. Queue 0 is strict, the others take turns
  *   - PFC never expires; XOFF at an eighth of the free pool; headroom of 3 rate*delay of each link
  *   - marks on the way out; DCQCN by its rules, told of marks by acknowledgements
- *   - ECMP by murmur3 over its addresses and ports, seeded by the switch's number
+ *   - ECMP by murmur3 over its addresses and ports, seeded by the switch's number; next hops in the
+ *     order in which a search from the destination finds them, the last number first
  *
  * What changes results and is not simulated (other CC_MODEs, windows, go-back-0) is refused.
  */

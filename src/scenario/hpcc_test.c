@@ -214,19 +214,19 @@ static void hpcc_plan__incasts_as_there(void **state)
 	(void)state;
 	run_files(&e);
 	e.config = "inc16_tuned_b32.cfg";
-	e.mean = 1557.3;
-	e.longest = 1691.9;
+	e.mean = 1513.0; /* of 24 runs there; one differs from the next by so much */
+	e.longest = 1670.9;
+	e.tolerance = 0.05;
 	run_files(&e);
 }
 
 #ifndef ROCE_DEBUG
-/* Three million hops are too many for sanitizers. Which flows meet is decided by the order of next
- * hops, which is that of addresses in memory there: the mean is compared, not the longest. */
+/* Three million hops are too many for sanitizers. */
 static void hpcc_plan__permutation_as_there(void **state)
 {
 	(void)state;
 	run_files(&(struct expected){"topo_ft8.txt", "flow_perm128_2MB.txt",
-				     "ft8_perm_paper_b32.cfg", 2984000, 436.3, 0, 0.05});
+				     "ft8_perm_paper_b32.cfg", 2984000, 438.1, 918.6, 0.05});
 }
 #endif
 

@@ -52,6 +52,9 @@ enum roce_host_cc { ROCE_HOST_CC_NONE, ROCE_HOST_CC_DCQCN };
 	  "an acknowledgement is asked for at least every so many packets", NULL)                  \
 	X(ack_prio, "ack_prio", SIGNED, "-1", "-1", "7", NULL, 0,                                  \
 	  "priority of acknowledgements; -1: that of their queue pair", "RoCE NICs")               \
+	X(ack_first, "ack_first", WORD, "no", NULL, NULL, "no|yes|always", 0,                      \
+	  "acknowledgements leave before data of their priority; always: while it is paused, too",  \
+	  "no: queue pairs take turns; HPCC ns-3: yes, with ACK_HIGH_PRIO 1 always")               \
 	X(recovery, "recovery", WORD, "go-back-n", NULL, NULL, "go-back-n|go-back-0", 0,           \
 	  "after a loss comes again what is missing and all behind it, or the whole message",      \
 	  "go-back-n: the specification; go-back-0: early adapters, why it was given up")          \

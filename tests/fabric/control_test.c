@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * DCQCN in a network: marks become CNPs, rates fall and share fairly, and under the rules of HPCC's
- * ns-3 simulator an incast takes as long as it does there, within 2%.
+ * ns-3 simulator incasts take as long as they do there, within 2%.
  */
 #include "fabric/fat_tree.h"
+#include "fabric/hpcc_times.h"
 #include "fabric/measure.h"
 
 #include "cc/dcqcn.h"
 #include "wire/opcode.h"
+
+#ifdef ROCE_DEBUG /* sanitizers take their time */
+#define INCASTS 6
+#else
+#define INCASTS 24
+#endif
 
 static void choose(struct roce_fabric_host_config *host, const char *set)
 {
@@ -98,45 +105,51 @@ static void acks__as_often_as_asked(void **state)
 	net_end(&net);
 }
 
-/* 16 to 1, 1 MB each, at once. */
+/* 16 to 1, 1 MB each, at once; marks are drawn, so several runs. */
 static void incast_16__takes_as_long_as_with_hpcc(void **state)
 {
-	static const struct {
-		uint32_t alpha_us, decrease_us, increase_us;
-		double mean_us, max_us;
-	} runs[] = {{50, 50, 55, 1326.5, 1332.1}, {1, 4, 300, 1557.3, 1691.9}};
+	static const uint32_t timers[2][3] = {{50, 50, 55}, {1, 4, 300}};
 
 	(void)state;
 	for (uint32_t k = 0; k < 2; k++) {
-		double sum = 0, max = 0;
+		double known_mean = hpcc_incast[k][0] / 10.0, known_max = hpcc_incast[k][1] / 10.0;
+		double mean = 0, longest = 0;
 		char range[96];
-		struct net net;
 
-		hpcc_defaults(&net);
-		hpcc_control(&net, runs[k].alpha_us, runs[k].decrease_us, runs[k].increase_us);
-		net_star(&net, 17);
-		for (uint32_t i = 0; i < 16; i++) {
-			struct roce_fabric_flow_config flow = hpcc_flow(i, 16, 1000000);
+		for (uint32_t seed = 1; seed <= INCASTS; seed++) {
+			double max = 0;
+			struct net net;
 
-			net_add(&net, &flow);
+			hpcc_defaults(&net);
+			net.fabric.seed = seed;
+			hpcc_control(&net, timers[k][0], timers[k][1], timers[k][2]);
+			net_star(&net, 17);
+			for (uint32_t i = 0; i < 16; i++) {
+				struct roce_fabric_flow_config flow = hpcc_flow(i, 16, 1000000);
+
+				net_add(&net, &flow);
+			}
+			net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+			for (uint32_t i = 0; i < 16; i++) {
+				double us = (double)net_result(&net, i).done_ps * 1e-6;
+
+				mean += us / 16 / INCASTS;
+				max = us > max ? us : max;
+			}
+			longest += max / INCASTS;
+			assert_int_equal(net_totals(&net).pause_frames, 0);
+			assert_int_equal(net_totals(&net).packet_hops, 64000);
+			net_end(&net);
 		}
-		net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
-		for (uint32_t i = 0; i < 16; i++) {
-			double us = (double)net_result(&net, i).done_ps * 1e-6;
-
-			sum += us / 16;
-			max = us > max ? us : max;
-		}
-		snprintf(range, sizeof(range), "%.1f and %.1f us within 2%%", runs[k].mean_us,
-			 runs[k].max_us);
-		measured(sum > 0.98 * runs[k].mean_us && sum < 1.02 * runs[k].mean_us &&
-				 max > 0.98 * runs[k].max_us && max < 1.02 * runs[k].max_us,
-			 k ? "HPCC ns-3, 16 to 1, timers 1, 4, 300 us: mean and maximum FCT"
-			   : "HPCC ns-3, 16 to 1, timers 50, 50, 55 us: mean and maximum FCT",
-			 range, "%.1f and %.1f us", sum, max);
-		assert_int_equal(net_totals(&net).pause_frames, 0);
-		assert_int_equal(net_totals(&net).packet_hops, 64000);
-		net_end(&net);
+		snprintf(range, sizeof(range), "%.1f and %.1f us within 2%%", known_mean,
+			 known_max);
+		measured(
+			mean > 0.98 * known_mean && mean < 1.02 * known_mean &&
+				longest > 0.98 * known_max && longest < 1.02 * known_max,
+			k ? "HPCC ns-3, 16 to 1, timers 1, 4, 300 us: mean and maximum FCT, 24 runs"
+			  : "HPCC ns-3, 16 to 1, timers 50, 50, 55 us: mean and maximum FCT, 24 "
+			    "runs",
+			range, "%.1f and %.1f us", mean, longest);
 	}
 }
 
