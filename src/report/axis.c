@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #define TICKS_WANTED 5.0
+#define SIZE_TICKS   7
+#define CLOSE_TICKS  9
 
 struct prefix {
 	double scale; /* base units in one */
@@ -16,6 +18,8 @@ static const struct prefix count_units[] = {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e
 static const struct prefix second_units[] = {
 	{1e-12, "ps"}, {1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1, "s"}};
 static const struct prefix byte_units[] = {{1, "B"}, {1e3, "kB"}, {1e6, "MB"}, {1e9, "GB"}};
+static const struct prefix size_units[] = {
+	{1, "B"}, {1024, "KiB"}, {1048576, "MiB"}, {1073741824, "GiB"}};
 static const struct prefix rate_units[] = {
 	{1, "b/s"}, {1e3, "kb/s"}, {1e6, "Mb/s"}, {1e9, "Gb/s"}, {1e12, "Tb/s"}};
 static const struct prefix percent_units[] = {{1, "%"}};
@@ -46,6 +50,9 @@ static struct prefix unit_for(enum roce_quantity quantity, double value)
 		break;
 	case ROCE_QUANTITY_RATIO:
 		TAKE(ratio_units);
+		break;
+	case ROCE_QUANTITY_SIZE:
+		TAKE(size_units);
 		break;
 	}
 #undef TAKE
@@ -90,40 +97,102 @@ static void fit_linear(struct roce_axis *axis, double min, double max)
 	}
 }
 
+/* Sizes double, everything else is counted in tens. */
 static void fit_log(struct roce_axis *axis, double min, double max)
 {
+	bool is_size = axis->quantity == ROCE_QUANTITY_SIZE;
+	double base = is_size ? 2 : 10;
+	int wanted = is_size ? SIZE_TICKS : (int)(ROCE_AXIS_TICKS_MAX - 1);
 	int first, last, each;
 
 	if (max <= 0)
 		max = 1;
 	if (min <= 0 || min > max)
 		min = max / 1e3;
-	first = (int)floor(log10(min) + 1e-9);
-	last = (int)ceil(log10(max) - 1e-9);
+	first = (int)floor(log(min) / log(base) + 1e-9);
+	last = (int)ceil(log(max) / log(base) - 1e-9);
 	if (last == first)
 		last++;
-	each = (last - first) / (int)(ROCE_AXIS_TICKS_MAX - 1) + 1;
-	axis->min = pow(10, first);
-	axis->max = pow(10, last);
+	each = (last - first) / wanted + 1;
+	axis->min = pow(base, first);
+	axis->max = pow(base, last);
 	for (int e = first; e <= last; e += each)
-		axis->ticks[axis->tick_count++] = pow(10, e);
+		axis->ticks[axis->tick_count++] = pow(base, e);
+}
+
+/* 1, 2, 3, 5, 7, 10, 20, ... by their number. */
+#define GRID 5
+
+static double grid_at(int number)
+{
+	static const double digits[GRID] = {1, 2, 3, 5, 7};
+	int decade = (int)floor((double)number / GRID);
+
+	return digits[number - decade * GRID] * pow(10, decade);
+}
+
+static int grid_below(double value)
+{
+	int number = GRID * (int)floor(log10(value) + 1e-9);
+
+	while (grid_at(number + 1) <= value * (1 + 1e-9))
+		number++;
+	return number;
+}
+
+/* When there would be too many, those of 1 and 3 remain, then those of 1. */
+static bool is_tick(int number, int span)
+{
+	int digit = number - GRID * (int)floor((double)number / GRID);
+
+	return span <= CLOSE_TICKS || digit == 0 || (digit == 2 && span <= 2 * CLOSE_TICKS);
+}
+
+static void set_unit(struct roce_axis *axis)
+{
+	/* decades are counted up from 1, other ranges down from their largest */
+	struct prefix unit =
+		unit_for(axis->quantity,
+			 axis->is_log || fabs(axis->min) > fabs(axis->max) ? axis->min : axis->max);
+
+	if (axis->quantity == ROCE_QUANTITY_SIZE)
+		unit = ratio_units[0]; /* each label has its own */
+	axis->scale = 1 / unit.scale;
+	axis->unit = unit.text;
+}
+
+void roce_axis_fit_close(struct roce_axis *axis, enum roce_quantity quantity, double min,
+			 double max)
+{
+	int first, last;
+
+	*axis = (struct roce_axis){.quantity = quantity, .is_log = true};
+	if (max <= 0)
+		max = 1;
+	if (min <= 0 || min > max)
+		min = max / 1e3;
+	first = grid_below(min);
+	last = grid_below(max);
+	if (grid_at(last) < max * (1 - 1e-9) || last == first)
+		last++;
+	axis->min = grid_at(first);
+	axis->max = grid_at(last);
+	for (int i = first; i <= last && axis->tick_count < ROCE_AXIS_TICKS_MAX; i++) {
+		if (is_tick(i, last - first))
+			axis->ticks[axis->tick_count++] = grid_at(i);
+	}
+	set_unit(axis);
 }
 
 void roce_axis_fit(struct roce_axis *axis, enum roce_quantity quantity, bool is_log, double min,
 		   double max)
 {
-	struct prefix unit;
-
 	*axis = (struct roce_axis){.quantity = quantity, .is_log = is_log};
 	if (is_log)
 		fit_log(axis, min, max);
 	else
 		fit_linear(axis, min, max);
-	/* decades are counted up from 1, other ranges down from their largest */
-	unit = unit_for(quantity,
-			is_log || fabs(axis->min) > fabs(axis->max) ? axis->min : axis->max);
-	axis->scale = 1 / unit.scale;
-	axis->unit = unit.text;
+	set_unit(axis);
 }
 
 void roce_axis_trim(struct roce_axis *axis, double max)
@@ -151,6 +220,12 @@ double roce_axis_at(const struct roce_axis *axis, double value)
 
 void roce_axis_label(const struct roce_axis *axis, double value, char out[ROCE_AXIS_LABEL_MAX])
 {
+	if (axis->quantity == ROCE_QUANTITY_SIZE) {
+		struct prefix unit = unit_for(axis->quantity, value);
+
+		snprintf(out, ROCE_AXIS_LABEL_MAX, "%.4g %s", value / unit.scale, unit.text);
+		return;
+	}
 	snprintf(out, ROCE_AXIS_LABEL_MAX, "%.6g", value * axis->scale);
 }
 

@@ -20,6 +20,7 @@ enum roce_quantity {
 	ROCE_QUANTITY_BITS_RATE, /* Gb/s */
 	ROCE_QUANTITY_PERCENT,	 /* of 100 */
 	ROCE_QUANTITY_RATIO,	 /* a plain number */
+	ROCE_QUANTITY_SIZE,	 /* bytes in powers of two: 64 B, 4 KiB; each label has its unit */
 };
 
 struct roce_axis {
@@ -37,6 +38,11 @@ struct roce_axis {
  * are not shown. */
 void roce_axis_fit(struct roce_axis *axis, enum roce_quantity quantity, bool is_log, double min,
 		   double max);
+
+/* The same on a logarithmic axis that ends near the data: at 1, 2, 3, 5 or 7 times a power of ten,
+ * with as many ticks as are read easily. For what spreads over less than some decades. */
+void roce_axis_fit_close(struct roce_axis *axis, enum roce_quantity quantity, double min,
+			 double max);
 
 /* Ends a linear axis at `max`, where the data ends, in place of the round number behind it. */
 void roce_axis_trim(struct roce_axis *axis, double max);

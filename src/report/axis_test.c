@@ -101,6 +101,50 @@ static void a_trimmed_axis_ends_with_the_data(void **state)
 	assert_true(is_near(axis.max, 2.01e-3));
 }
 
+static void sizes_double_and_have_their_own_units(void **state)
+{
+	struct roce_axis axis;
+	char label[ROCE_AXIS_LABEL_MAX];
+
+	(void)state;
+	roce_axis_fit(&axis, ROCE_QUANTITY_SIZE, true, 8, 1 << 20);
+	assert_true(axis.min == 8 && axis.max == 1 << 20);
+	assert_string_equal(axis.unit, "");
+	roce_axis_label(&axis, axis.ticks[0], label);
+	assert_string_equal(label, "8 B");
+	roce_axis_label(&axis, 32768, label);
+	assert_string_equal(label, "32 KiB");
+	assert_in_range(axis.tick_count, 5, 8);
+	for (unsigned int i = 0; i < axis.tick_count; i++)
+		assert_true(exp2(round(log2(axis.ticks[i]))) == axis.ticks[i]);
+}
+
+static void a_close_axis_ends_near_the_data(void **state)
+{
+	struct roce_axis axis;
+
+	(void)state;
+	roce_axis_fit_close(&axis, ROCE_QUANTITY_SECONDS, 23e-6, 260e-6);
+	assert_true(is_near(axis.min, 20e-6) && is_near(axis.max, 300e-6));
+	assert_true(axis.is_log);
+	assert_int_equal(axis.tick_count, 7); /* 20 30 50 70 100 200 300, in us */
+	assert_string_equal(axis.unit, "us");
+	/* whatever comes, the data is within, and ticks rise and are few */
+	for (int e = -12; e < 12; e++) {
+		for (int digit = 1; digit < 30; digit++) {
+			double min = digit * pow(10, e) / 3, max = min * pow(1.7, digit);
+
+			roce_axis_fit_close(&axis, ROCE_QUANTITY_RATIO, min, max);
+			assert_true(axis.min <= min * (1 + 1e-9));
+			assert_true(axis.max >= max * (1 - 1e-9));
+			assert_true(axis.min >= min / 2.1 && axis.max <= max * 2.1);
+			assert_in_range(axis.tick_count, 1, ROCE_AXIS_TICKS_MAX);
+			for (unsigned int i = 1; i < axis.tick_count; i++)
+				assert_true(axis.ticks[i] > axis.ticks[i - 1]);
+		}
+	}
+}
+
 static void values_have_three_digits_and_a_unit(void **state)
 {
 	static const struct {
@@ -118,6 +162,7 @@ static void values_have_three_digits_and_a_unit(void **state)
 		{ROCE_QUANTITY_PERCENT, 12.345, "12.3%"},
 		{ROCE_QUANTITY_COUNT, 12, "12.0"},
 		{ROCE_QUANTITY_COUNT, 2984000, "2.98 M"},
+		{ROCE_QUANTITY_SIZE, 65536, "64.0 KiB"},
 	};
 
 	(void)state;
@@ -138,6 +183,8 @@ int main(void)
 		cmocka_unit_test(a_logarithmic_axis_counts_decades),
 		cmocka_unit_test(any_range_has_good_ticks),
 		cmocka_unit_test(a_trimmed_axis_ends_with_the_data),
+		cmocka_unit_test(sizes_double_and_have_their_own_units),
+		cmocka_unit_test(a_close_axis_ends_near_the_data),
 		cmocka_unit_test(values_have_three_digits_and_a_unit),
 	};
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pictures of numbers, as SVG within a page: curves, distributions, bars, what held when, and a
- * network with its busy links. Colours come from the page's style by class, so they follow light
- * and dark and survive printing; what a colour says is said by the legend or a title as well.
+ * Pictures of numbers, as SVG within a page: curves, distributions, histograms, bars, what held
+ * when, and a network with its busy links. Colours come from the page's style by class, so they
+ * follow light and dark and survive printing; what a colour says is said by the legend or a title
+ * as well.
  *
  * Numbers are in base units (axis.h). Points are drawn in the order given; more of them than pixels
  * are thinned by keeping the lowest and the highest in each column, so no spike is lost.
@@ -64,6 +65,33 @@ struct roce_chart_set {
 void roce_chart_distribution(FILE *out, const char *title, const char *x_name,
 			     enum roce_quantity x_quantity, bool is_x_log,
 			     struct roce_chart_set *sets, size_t set_count);
+
+/* How often something took how long: buckets of different widths on a logarithmic axis. How many is
+ * drawn logarithmically as well, so that the one in a million is seen beside the rest. */
+struct roce_chart_bucket {
+	double from;
+	double to; /* > from > 0 */
+	double count;
+};
+
+/* A vertical line with a name: a percentile, a threshold. */
+struct roce_chart_at {
+	const char *name;
+	double x;
+	bool is_limit; /* drawn as a threshold is */
+};
+
+struct roce_chart_histogram {
+	const char *title;
+	const char *x_name;
+	enum roce_quantity x_quantity;
+	const struct roce_chart_bucket *buckets;
+	size_t bucket_count;
+	const struct roce_chart_at *marks; /* from left to right */
+	size_t mark_count;
+};
+
+void roce_chart_histogram(FILE *out, const struct roce_chart_histogram *histogram);
 
 struct roce_chart_bar {
 	const char *name;

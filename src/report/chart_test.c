@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/markup_check.h"
+
 struct text {
 	FILE *out;
 	char *bytes;
@@ -31,60 +33,6 @@ static void open_text(struct text *text)
 static void finish_text(struct text *text)
 {
 	assert_int_equal(fclose(text->out), 0);
-}
-
-static size_t count_of(const char *text, const char *what)
-{
-	size_t n = 0;
-
-	while ((text = strstr(text, what))) {
-		text += strlen(what);
-		n++;
-	}
-	return n;
-}
-
-static bool is_void_element(const char *name, size_t length)
-{
-	static const char *const names[] = {"meta", "!DOCTYPE"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Everything but the script and the style, whose text is not markup. */
-static void assert_well_formed(const char *text)
-{
-	char open[64][16];
-	size_t depth = 0;
-
-	for (const char *p = strchr(text, '<'); p; p = strchr(p, '<')) {
-		bool is_end = p[1] == '/';
-		const char *name = p + 1 + is_end;
-		size_t length = strcspn(name, " >\n/");
-		const char *close = strchr(p, '>');
-
-		assert_non_null(close);
-		assert_in_range(length, 1, sizeof(open[0]) - 1);
-		if (is_end) {
-			assert_true(depth > 0);
-			depth--;
-			assert_memory_equal(open[depth], name, length);
-			assert_int_equal(strlen(open[depth]), length);
-		} else if (close[-1] != '/' && !is_void_element(name, length)) {
-			assert_in_range(depth, 0, 63);
-			memcpy(open[depth], name, length);
-			open[depth++][length] = '\0';
-		}
-		p = close;
-		if (!is_end && (strncmp(name, "style", 5) == 0 || strncmp(name, "script", 6) == 0))
-			p = strstr(p, name[1] == 't' ? "</style>" : "</script>");
-		assert_non_null(p);
-	}
-	assert_int_equal(depth, 0);
 }
 
 static void draw_curves(FILE *out)
@@ -232,6 +180,71 @@ static void spans_are_drawn_within_their_lanes(void **state)
 	free(text.bytes);
 }
 
+static void draw_histogram(FILE *out)
+{
+	static const struct roce_chart_bucket buckets[] = {
+		{2e-6, 2.5e-6, 9000}, {2.5e-6, 3e-6, 999}, {40e-6, 48e-6, 1}};
+	static const struct roce_chart_at marks[] = {
+		{"p50", 2.2e-6, false}, {"p99", 2.9e-6, false}, {"<limit>", 30e-6, true}};
+	struct roce_chart_histogram h = {"write & read", "Time", ROCE_QUANTITY_SECONDS, buckets, 3,
+					 marks,		 3};
+
+	roce_chart_histogram(out, &h);
+}
+
+static double attribute_of(const char *element, const char *name)
+{
+	const char *at = strstr(element, name);
+
+	assert_non_null(at);
+	return atof(at + strlen(name));
+}
+
+/* One sample beside 9000 has a bar that is seen. */
+static void a_single_sample_is_seen(void **state)
+{
+	struct text text;
+	const char *last;
+
+	(void)state;
+	open_text(&text);
+	draw_histogram(text.out);
+	finish_text(&text);
+	assert_int_equal(count_of(text.bytes, "<rect class=\"bucket"), 3);
+	assert_int_equal(count_of(text.bytes, "<line class=\"mark\""), 2);
+	assert_int_equal(count_of(text.bytes, "<line class=\"limit\""), 1);
+	assert_non_null(strstr(text.bytes, "40.0 us to 48.0 us: 1<"));
+	last = strstr(text.bytes, "<rect class=\"bucket");
+	last = strstr(last + 1, "<rect class=\"bucket");
+	last = strstr(last + 1, "<rect class=\"bucket");
+	assert_true(attribute_of(last, " height=\"") > 5);
+	assert_true(attribute_of(last, " width=\"") > 5);
+	assert_well_formed(text.bytes);
+	free(text.bytes);
+}
+
+/* Nothing at all, and all in one place, are pictures too. */
+static void a_histogram_of_nothing_is_drawn(void **state)
+{
+	static const struct roce_chart_bucket one = {5e-6, 5.5e-6, 3};
+	struct roce_chart_histogram h = {"none", "Time", ROCE_QUANTITY_SECONDS, &one, 0, NULL, 0};
+
+	(void)state;
+	for (size_t n = 0; n < 2; n++) {
+		struct text text;
+
+		h.bucket_count = n;
+		open_text(&text);
+		roce_chart_histogram(text.out, &h);
+		finish_text(&text);
+		assert_int_equal(count_of(text.bytes, "<rect class=\"bucket"), n);
+		assert_null(strstr(text.bytes, "nan"));
+		assert_null(strstr(text.bytes, "inf"));
+		assert_well_formed(text.bytes);
+		free(text.bytes);
+	}
+}
+
 static void draw_network(FILE *out, bool is_ring, uint32_t switches)
 {
 	struct roce_chart_node *nodes = calloc(switches * 3, sizeof(*nodes));
@@ -275,7 +288,7 @@ static void a_network_shows_every_node_and_link(void **state)
 
 static void a_whole_page_is_well_formed(void **state)
 {
-	static const char *const columns[] = {"Port", "#Sent", "Remark"};
+	static const char *const columns[] = {"Port", "#Sent", "~Remark"};
 	static const char *const row[] = {"leaf<1>", "1,234", NULL};
 	const char *sample = getenv("UROCE_SAMPLE");
 	struct text text;
@@ -299,11 +312,20 @@ static void a_whole_page_is_well_formed(void **state)
 	roce_page_table_row(text.out, ROCE_TONE_WARN, columns, row, 3);
 	roce_page_table_end(text.out);
 	roce_page_message(text.out, ROCE_TONE_BAD, "s0 -> s1 -> s0");
+	roce_page_subsection(text.out, "Less & less");
+	roce_page_finding_begin(text.out, ROCE_TONE_BAD, "latency/<x>", "beside");
+	roce_page_field(text.out, "Reason", "a < b");
+	roce_page_command(text.out, "Again", "run --only 'x' && echo");
+	roce_page_fields_end(text.out);
+	draw_histogram(text.out);
+	roce_page_finding_end(text.out);
 	roce_page_end(text.out, "end");
 	finish_text(&text);
 	assert_well_formed(text.bytes);
 	assert_non_null(strstr(text.bytes, "A &lt;title&gt; &amp; more"));
 	assert_non_null(strstr(text.bytes, "<td class=\"number\">1,234</td>"));
+	assert_non_null(strstr(text.bytes, "<th class=\"prose\">Remark</th>"));
+	assert_non_null(strstr(text.bytes, "<code>run --only 'x' &amp;&amp; echo</code>"));
 	assert_null(strstr(text.bytes, "http")); /* nothing is fetched */
 	if (sample) {
 		FILE *file = fopen(sample, "w");
@@ -323,6 +345,8 @@ int main(void)
 		cmocka_unit_test(a_distribution_ends_at_its_top),
 		cmocka_unit_test(spans_of_one_pixel_are_merged),
 		cmocka_unit_test(spans_are_drawn_within_their_lanes),
+		cmocka_unit_test(a_single_sample_is_seen),
+		cmocka_unit_test(a_histogram_of_nothing_is_drawn),
 		cmocka_unit_test(a_network_shows_every_node_and_link),
 		cmocka_unit_test(a_whole_page_is_well_formed),
 	};

@@ -134,7 +134,7 @@ static void draw_marks(FILE *out, const struct roce_svg_frame *frame,
 static void describe_axis(FILE *out, const char *which, const struct roce_axis *axis)
 {
 	fprintf(out, " data-%s=\"%.9g %.9g %d %.9g %s\"", which, axis->min, axis->max, axis->is_log,
-		axis->scale, axis->unit);
+		axis->scale, axis->quantity == ROCE_QUANTITY_SIZE ? "B" : axis->unit);
 }
 
 void roce_chart_curves(FILE *out, const struct roce_chart *chart)

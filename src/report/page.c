@@ -122,13 +122,24 @@ void roce_page_message(FILE *out, enum roce_tone tone, const char *text)
 	fputs("</p>\n", out);
 }
 
+void roce_page_subsection(FILE *out, const char *title)
+{
+	element(out, "h3", NULL, title);
+	fputc('\n', out);
+}
+
+static const char *column_class(const char *column)
+{
+	return column[0] == '#' ? "number" : column[0] == '~' ? "prose" : NULL;
+}
+
 void roce_page_table_begin(FILE *out, const char *const *columns, size_t count)
 {
 	fputs("<div class=\"scroll\"><table><thead><tr>", out);
 	for (size_t i = 0; i < count; i++) {
-		bool is_number = columns[i][0] == '#';
+		const char *class_name = column_class(columns[i]);
 
-		element(out, "th", is_number ? "number" : NULL, columns[i] + is_number);
+		element(out, "th", class_name, columns[i] + (class_name ? 1 : 0));
 	}
 	fputs("</tr></thead><tbody>\n", out);
 }
@@ -138,12 +149,45 @@ void roce_page_table_row(FILE *out, enum roce_tone tone, const char *const *colu
 {
 	fprintf(out, "<tr class=\"%s\">", tone_class(tone));
 	for (size_t i = 0; i < count; i++)
-		element(out, "td", columns[i][0] == '#' ? "number" : NULL,
-			cells[i] ? cells[i] : "");
+		element(out, "td", column_class(columns[i]), cells[i] ? cells[i] : "");
 	fputs("</tr>\n", out);
 }
 
 void roce_page_table_end(FILE *out)
 {
 	fputs("</tbody></table></div>\n", out);
+}
+
+void roce_page_finding_begin(FILE *out, enum roce_tone tone, const char *title, const char *place)
+{
+	fprintf(out, "<article class=\"finding %s\"><header>", tone_class(tone));
+	element(out, "h3", NULL, title);
+	if (place)
+		element(out, "span", "place", place);
+	fputs("</header><dl>\n", out);
+}
+
+void roce_page_field(FILE *out, const char *name, const char *text)
+{
+	element(out, "dt", NULL, name);
+	element(out, "dd", NULL, text);
+	fputc('\n', out);
+}
+
+void roce_page_command(FILE *out, const char *name, const char *command)
+{
+	element(out, "dt", NULL, name);
+	fputs("<dd>", out);
+	element(out, "code", NULL, command);
+	fputs("</dd>\n", out);
+}
+
+void roce_page_fields_end(FILE *out)
+{
+	fputs("</dl>\n", out);
+}
+
+void roce_page_finding_end(FILE *out)
+{
+	fputs("</article>\n", out);
 }

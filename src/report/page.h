@@ -40,12 +40,25 @@ void roce_page_charts_end(FILE *out);
 
 void roce_page_message(FILE *out, enum roce_tone tone, const char *text);
 
-/* A table: columns whose name begins with '#' are numbers, aligned to the right ('#' is not shown).
- * Rows are given the same columns; NULL is an empty cell. */
+/* A table: columns whose name begins with '#' are numbers, aligned to the right, those with '~'
+ * have sentences, which are broken into lines (neither sign is shown). Rows are given the same
+ * columns; NULL is an empty cell. On paper all cells are broken, so that no table is cut off. */
 void roce_page_table_begin(FILE *out, const char *const *columns, size_t count);
 void roce_page_table_row(FILE *out, enum roce_tone tone, const char *const *columns,
 			 const char *const *cells, size_t count);
 void roce_page_table_end(FILE *out);
+
+/* Something that was found, told at length: begin, fields and commands, fields_end, pictures if
+ * there are any, end. `place` is a few words beside the title. */
+void roce_page_finding_begin(FILE *out, enum roce_tone tone, const char *title, const char *place);
+void roce_page_field(FILE *out, const char *name, const char *text);
+/* A field whose text is to be copied into a shell. */
+void roce_page_command(FILE *out, const char *name, const char *command);
+void roce_page_fields_end(FILE *out);
+void roce_page_finding_end(FILE *out);
+
+/* A smaller headline within a section. */
+void roce_page_subsection(FILE *out, const char *title);
 
 /* Text with < > & " made harmless. */
 void roce_page_text(FILE *out, const char *text);

@@ -11,6 +11,10 @@ const tip = document.getElementById("tip");
 function valueAt(spec, share) {
 	const [min, max, log, scale, unit] = spec.split(" ");
 	const v = +log ? min * Math.pow(max / min, share) : +min + share * (max - min);
+	if (unit === "B" && +scale === 1) {
+		const power = Math.max(0, Math.min(3, Math.floor(Math.log2(v) / 10)));
+		return +(v / Math.pow(1024, power)).toPrecision(3) + " " + ["B", "KiB", "MiB", "GiB"][power];
+	}
 	return (v * scale).toPrecision(4).replace(/\.?0+$/, "").replace(/\.?0+e/, "e") + (unit ? " " + unit : "");
 }
 function pointsOf(line) {

@@ -107,6 +107,7 @@ static const struct command commands[] = {
 	 "  --mtu N          of the link between the namespaces (1500)\n"
 	 "  --json FILE      the report as JSON; - for standard output\n"
 	 "  --junit FILE     the report as JUnit's XML\n"
+	 "  --html FILE      the report as a page: failures first, thresholds, pictures\n"
 	 "  -q, --quiet      failures and the summary only\n"
 	 "\n"
 	 "Exit status: 0 no case failed, 1 one did, 2 usage or environment, 130 interrupted.\n"},

@@ -7,6 +7,7 @@
 #include "tools/verify.h"
 
 #include "verify/kind.h"
+#include "verify/page.h"
 #include "verify/run.h"
 #include "verify/terminal.h"
 
@@ -119,6 +120,20 @@ static int write_junit(const char *path, const struct roce_verify_record *record
 	return ROCE_EXIT_OK;
 }
 
+static int write_html(const char *path, const struct roce_verify_record *record)
+{
+	FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+	bool is_whole = f && roce_verify_page(record, f);
+
+	if (f && !is_whole)
+		errno = ENOMEM;
+	if (!is_whole || ferror(f) || (f != stdout && fclose(f))) {
+		fprintf(stderr, "uroce verify: %s: %s\n", path, strerror(errno));
+		return ROCE_EXIT_FAILED;
+	}
+	return ROCE_EXIT_OK;
+}
+
 static int write_reports(const struct roce_verify_options *o,
 			 const struct roce_verify_record *record)
 {
@@ -127,6 +142,8 @@ static int write_reports(const struct roce_verify_options *o,
 	if (o->json && write_json(o->json, record))
 		rc = ROCE_EXIT_FAILED;
 	if (o->junit && write_junit(o->junit, record))
+		rc = ROCE_EXIT_FAILED;
+	if (o->html && write_html(o->html, record))
 		rc = ROCE_EXIT_FAILED;
 	return rc;
 }
@@ -185,7 +202,9 @@ static int run_between(const struct roce_verify_options *o, struct roce_verify_s
 		.where = {sides->where[0], sides->where[1]},
 	};
 	/* A report on the standard output stays alone there. */
-	FILE *out = is_on_stdout(o->json) || is_on_stdout(o->junit) ? stderr : stdout;
+	FILE *out = is_on_stdout(o->json) || is_on_stdout(o->junit) || is_on_stdout(o->html)
+			    ? stderr
+			    : stdout;
 	struct roce_verify_terminal terminal;
 	struct roce_verify_watcher watcher;
 	int rc;
@@ -257,6 +276,8 @@ int roce_cmd_verify(int argc, char **argv)
 		rc = check_writable(o.json);
 		if (!rc)
 			rc = check_writable(o.junit);
+		if (!rc)
+			rc = check_writable(o.html);
 		if (!rc)
 			rc = run_plan(&o, plan);
 	}

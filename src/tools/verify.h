@@ -16,6 +16,7 @@ struct roce_verify_options {
 	const char *profile;
 	const char *json;
 	const char *junit;
+	const char *html;
 	const char *device[ROCE_VERIFY_SIDES];
 	const char *peer;
 	const char *token;

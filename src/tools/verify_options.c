@@ -23,6 +23,7 @@ enum {
 	OPT_PROFILE,
 	OPT_JSON,
 	OPT_JUNIT,
+	OPT_HTML,
 	OPT_SYSTEM,
 	OPT_SELF_TEST,
 	OPT_DEVICE,
@@ -47,6 +48,7 @@ static const struct option long_options[] = {
 	{"profile", required_argument, NULL, OPT_PROFILE},
 	{"json", required_argument, NULL, OPT_JSON},
 	{"junit", required_argument, NULL, OPT_JUNIT},
+	{"html", required_argument, NULL, OPT_HTML},
 	{"system", no_argument, NULL, OPT_SYSTEM},
 	{"self-test", no_argument, NULL, OPT_SELF_TEST},
 	{"device", required_argument, NULL, OPT_DEVICE},
@@ -94,6 +96,8 @@ static const char **text_of(int c, struct roce_verify_options *o)
 		return &o->json;
 	case OPT_JUNIT:
 		return &o->junit;
+	case OPT_HTML:
+		return &o->html;
 	case OPT_DEVICE:
 		return &o->device[ROCE_VERIFY_INITIATOR];
 	case OPT_TARGET_DEVICE:
@@ -160,7 +164,8 @@ static int check_together(const struct roce_verify_options *o)
 					"--self-test is a plan of its own, on this machine");
 	if (o->is_server && o->peer)
 		return roce_usage_error("verify", "--server and --peer are the two ends");
-	if (o->is_server && (o->plan || o->json || o->junit || o->only || o->skip || o->is_list))
+	if (o->is_server &&
+	    (o->plan || o->json || o->junit || o->html || o->only || o->skip || o->is_list))
 		return roce_usage_error("verify", "--server: plan and reports are the other end's");
 	if (!o->is_server && (o->bind_to || o->is_once))
 		return roce_usage_error("verify", "--bind and --once belong to --server");

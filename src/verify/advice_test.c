@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reasons lead to advice, and there is always some. */
+#include "verify/advice.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+static void advice__follows_the_reason(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *reason;
+		const char *words;
+	} cases[] = {
+		{"function/rc_send", "target: buffer: byte 7 of 64 is 0x00, expected 0x1f",
+		 "Contents were wrong"},
+		{"function/rc_send",
+		 "initiator: send completed with status 12 (transport retry counter exceeded)",
+		 "Packets or answers did not arrive"},
+		{"latency/read_64", "no completion of the READ in 20 s",
+		 "Packets or answers did not arrive"},
+		{"bandwidth/send", "completed with status 13 (RNR retry counter exceeded)",
+		 "The receiver had"},
+		{"latency/write_64", "p50 is 27 us, expected at most 4 us", "C-states"},
+		{"bandwidth/write", "rate is 2 Gb/s, expected at least 9 Gb/s", "Without loss"},
+		{"resilience/loss", "p50 is 9 us, expected at most 4 us", "Timers decide"},
+		{"floor/tcp", "connect: Connection refused", "Plain sockets fail"},
+		{"qps/many", "ibv_create_qp: Cannot allocate memory", "ulimit -l"},
+		{"setup/rc", "the target gave no result", "ended or its host went away"},
+		{"own/thing", "something else", "read the counters"},
+		{"own/thing", "p50 is 9 us, expected at most 4 us", "--repeat"},
+		{"own/thing", NULL, "Run the case alone"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *advice[ROCE_VERIFY_ADVICE_MAX] = {NULL};
+		size_t count = roce_verify_advice(cases[i].name, cases[i].reason, advice);
+
+		assert_in_range(count, 1, ROCE_VERIFY_ADVICE_MAX);
+		if (!strstr(advice[0], cases[i].words))
+			fail_msg("%s: \"%s\" led to \"%s\"", cases[i].name,
+				 cases[i].reason ? cases[i].reason : "", advice[0]);
+	}
+}
+
+/* A group is a whole word: what begins like one is another. */
+static void advice__of_a_group_is_for_that_group(void **state)
+{
+	const char *advice[ROCE_VERIFY_ADVICE_MAX];
+
+	(void)state;
+	assert_int_equal(roce_verify_advice("floors/x", "strange", advice), 1);
+	assert_null(strstr(advice[0], "Plain sockets"));
+	assert_int_equal(roce_verify_advice("floor/x", "strange", advice), 1);
+	assert_non_null(strstr(advice[0], "Plain sockets"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(advice__follows_the_reason),
+		cmocka_unit_test(advice__of_a_group_is_for_that_group),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
