@@ -2,6 +2,7 @@
 /*
  * Frames of chosen ports as a pcapng file, as a mirror port would see them: Ethernet, 802.1Q, IP,
  * UDP, RoCEv2 with a right ICRC, and PFC frames. Payload that exists only as a length is zeros.
+ * What a link damaged is there too, as its receiver got and dropped it.
  */
 #ifndef ROCE_RECORD_CAPTURE_H
 #define ROCE_RECORD_CAPTURE_H
