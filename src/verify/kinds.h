@@ -142,6 +142,20 @@
 
 #define ROCE_VERIFY_NUMBERS_INTEGRITY(M) M("messages", COUNT) M("bytes", COUNT) M("lost", PERCENT)
 
+#define ROCE_VERIFY_LIMITS(X, T)                                                                   \
+	X(T, object, "object", WORD, "qp", NULL, NULL, "pd|cq|qp|mr|mw|srq|ah|depth", 0,           \
+	  "what is made until there are no more; depth: of queues, and pieces of a list", NULL)    \
+	X(T, most, "most", COUNT, "65536", "1", "16000000", NULL, 0,                               \
+	  "no more than these, whatever the device promises", NULL)
+
+#define ROCE_VERIFY_NUMBERS_LIMITS(M) M("reached", COUNT)
+
+#define ROCE_VERIFY_LEAKS(X, T)                                                                    \
+	X(T, rounds, "rounds", COUNT, "10000", "1", "100000000", NULL, 0,                          \
+	  "of making, using and destroying", NULL)
+
+#define ROCE_VERIFY_NUMBERS_LEAKS(M) M("rounds", COUNT) M("grown", COUNT)
+
 /* K(name, PARAMETERS, NUMBERS, text) */
 #define ROCE_VERIFY_KINDS(K)                                                                       \
 	K(latency, ROCE_VERIFY_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                               \
@@ -160,6 +174,10 @@
 	  "bytes and messages in a while, on one or many queue pairs, contents checked at the end") \
 	K(integrity, ROCE_VERIFY_INTEGRITY, ROCE_VERIFY_NUMBERS_INTEGRITY,                         \
 	  "many messages, each byte of each, and each field of each completion")                   \
+	K(limits, ROCE_VERIFY_LIMITS, ROCE_VERIFY_NUMBERS_LIMITS,                                  \
+	  "as many objects as the device says that there are")                                     \
+	K(leaks, ROCE_VERIFY_LEAKS, ROCE_VERIFY_NUMBERS_LEAKS,                                     \
+	  "objects of all sorts, made and destroyed many times")                                   \
 	K(udp_latency, ROCE_VERIFY_UDP_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                       \
 	  "half the round trip of datagrams through plain sockets, on the same path")              \
 	K(stream, ROCE_VERIFY_STREAM, ROCE_VERIFY_NUMBERS_STREAM,                                  \

@@ -135,8 +135,8 @@ static void must_be(struct va_run *run, const char *what, const char *field, uin
 			(unsigned long long)expected);
 }
 
-static void take_request(struct va_run *run, struct integrity *c, uint64_t message,
-			 uint64_t wr_id, enum ibv_wc_opcode expected)
+static void take_request(struct va_run *run, struct integrity *c, uint64_t message, uint64_t wr_id,
+			 enum ibv_wc_opcode expected)
 {
 	struct ibv_wc wc;
 
@@ -202,12 +202,10 @@ static void send_all(struct va_run *run, struct integrity *c)
 
 static void receive_into(struct va_run *run, struct integrity *c, uint64_t receive)
 {
-	va_post_receive(run, &c->endpoints[0], &c->in,
-			slot_of(c, receive) + (c->is_ud ? 0 : GRH_BYTES),
-			c->opcode == IBV_WR_RDMA_WRITE_WITH_IMM
-				? 0
-				: c->size + (c->is_ud ? GRH_BYTES : 0),
-			receive);
+	va_post_receive(
+		run, &c->endpoints[0], &c->in, slot_of(c, receive) + (c->is_ud ? 0 : GRH_BYTES),
+		c->opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? 0 : c->size + (c->is_ud ? GRH_BYTES : 0),
+		receive);
 }
 
 /* The first 40 bytes of a UD receive end with the IP header: IPv4 stands in the last 20. */
@@ -232,8 +230,8 @@ static void check_received(struct va_run *run, struct integrity *c, const struct
 	must_be(run, "the receive", "wr_id", wc->wr_id, receive, message);
 	must_be(run, "the receive", "opcode", wc->opcode,
 		is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV, message);
-	must_be(run, "the receive", "byte_len", wc->byte_len,
-		c->size + (c->is_ud ? GRH_BYTES : 0), message);
+	must_be(run, "the receive", "byte_len", wc->byte_len, c->size + (c->is_ud ? GRH_BYTES : 0),
+		message);
 	must_be(run, "the receive", "flag of an immediate", (wc->wc_flags & IBV_WC_WITH_IMM) != 0,
 		c->has_imm, message);
 	must_be(run, "the receive", "qp_num", wc->qp_num, c->endpoints[0].qp->qp_num, message);
@@ -310,7 +308,8 @@ static void write_and_read(struct va_run *run, struct integrity *c, uint64_t mes
 		/* the next one overwrites half of it, so that a READ of before is seen */
 		.remote_offset = (size_t)message % 2 * (c->size / 2 + 1) % GRH_BYTES,
 		.wr_id = 2 * message,
-		/* without it the WRITE may overtake the READ before it, in whose answer it then shows */
+		/* without it the WRITE may overtake the READ before it, in whose answer it then
+		   shows */
 		.flags = IBV_SEND_FENCE,
 	};
 
@@ -375,7 +374,8 @@ static void add_all(struct va_run *run, struct integrity *c)
 				i + a);
 			memcpy(&found, c->in.at + slot_of(c, a), sizeof(found));
 			if (found >= c->messages || !mark_seen(c, found))
-				va_fail(run, "a FETCH_ADD returned %llu, a second time or beyond %llu",
+				va_fail(run,
+					"a FETCH_ADD returned %llu, a second time or beyond %llu",
 					(unsigned long long)found, (unsigned long long)c->messages);
 		}
 		va_progress(run, (double)i / (double)c->messages);
