@@ -40,9 +40,36 @@ static void cdf__built_in(void **state)
 		assert_in_range(below, cdf.points[4].part * 2 - 1500,
 				cdf.points[4].part * 2 + 1500);
 	}
-	assert_true(roce_cdf_find("web-search", &cdf));
-	assert_in_range(roce_cdf_mean(&cdf), 1000000, 1700000);
 	assert_false(roce_cdf_find("nothing", &cdf));
+}
+
+/* Against what was published: the mean, and the shares that are quoted of each. */
+static void cdf__as_published(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t mean;
+		uint64_t bytes[3];
+		uint32_t percent[3];
+	} rows[] = {
+		{"web-search", 1711250, {80000, 1000000, 10000000}, {53, 70, 97}},
+		{"hadoop", 120420, {700, 30000, 300000}, {50, 72, 95}},
+		{"storage", 40869, {16000, 32000, 2000000}, {80, 90, 100}},
+	};
+
+	(void)state;
+	for (size_t n = 0; n < 3; n++) {
+		uint32_t found = 0;
+
+		assert_true(roce_cdf_find(rows[n].name, &cdf));
+		assert_int_equal(roce_cdf_mean(&cdf), rows[n].mean);
+		for (uint32_t i = 0; i < cdf.count; i++)
+			for (uint32_t k = 0; k < 3; k++)
+				if (cdf.points[i].bytes == rows[n].bytes[k] &&
+				    cdf.points[i].part / 1000 == rows[n].percent[k])
+					found++;
+		assert_int_equal(found, 3);
+	}
 }
 
 static void cdf_parse__right(void **state)
@@ -86,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cdf__built_in),
+		cmocka_unit_test(cdf__as_published),
 		cmocka_unit_test(cdf_parse__right),
 		cmocka_unit_test(cdf_parse__each_mistake),
 	};

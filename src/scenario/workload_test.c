@@ -182,13 +182,17 @@ static void workload__poisson_load(void **state)
 	c.cdf = "storage";
 	c.load = ROCE_FRACTION_ONE * 3 / 10;
 	c.duration = 100 * ROCE_PS_PER_MS;
-	build(&c);
-	for (uint32_t i = 0; i < flows.count; i++) {
-		bits += flows.at[i].bytes * 8;
-		assert_true(flows.at[i].start_ps < c.duration);
+	for (in.seed = 1; in.seed <= 8; in.seed++) {
+		build(&c);
+		for (uint32_t i = 0; i < flows.count; i++) {
+			bits += flows.at[i].bytes * 8;
+			assert_true(flows.at[i].start_ps < c.duration);
+		}
 	}
-	/* 16 hosts of 100 Gb/s, 0.1 s, 30% */
-	assert_in_range((uint64_t)(bits / 1000000), 48000 * 97 / 100, 48000 * 103 / 100);
+	in.seed = 1;
+	/* 16 hosts of 100 Gb/s, 0.1 s, 30%. A run of 146,000 flows has a standard deviation
+	 * of 1.3%, since few of them have half of the bytes. */
+	assert_in_range((uint64_t)(bits / 8000000), 48000 * 98 / 100, 48000 * 102 / 100);
 }
 
 static void workload__requests_and_background(void **state)
@@ -287,9 +291,9 @@ static void workload__the_seed_decides(void **state)
 	/* The struct ends in padding, which is not copied everywhere. */
 	assert_memory_equal(&flows.at[0], &first, offsetof(struct roce_flow, is_not_ecn) + 1);
 	/* These were so with every compiler that was tried. */
-	assert_int_equal(count, 94);
-	assert_int_equal(first.start_ps, 47757198);
-	assert_int_equal(first.bytes, 2813608);
+	assert_int_equal(count, 61);
+	assert_int_equal(first.start_ps, 71562301);
+	assert_int_equal(first.bytes, 4570412);
 	assert_int_equal(first.dst, 4);
 	in.seed = 2;
 	build(&c);
