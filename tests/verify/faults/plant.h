@@ -83,6 +83,8 @@ struct plant_qp {
 	bool is_sig_all;
 	bool has_extra_pieces; /* two more to send than the program asked for, one to receive */
 	bool has_late;	       /* LATE_INLINE: a request that waits */
+	/* How a request of ours failed: the program's own, which is flushed behind it, says so. */
+	enum ibv_wc_status own_error;
 	struct ibv_send_wr late;
 	struct ibv_sge late_pieces[PLANT_PIECES_MAX];
 };

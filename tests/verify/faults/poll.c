@@ -155,8 +155,15 @@ static bool change(struct plant_context *pc, struct ibv_wc *wc)
 {
 	struct plant_qp *q = plant_qp_find(pc, wc->qp_num);
 
-	if (wc->wr_id == PLANT_OWN_WR_ID)
+	if (wc->wr_id == PLANT_OWN_WR_ID) {
+		if (q && wc->status != IBV_WC_WR_FLUSH_ERR)
+			q->own_error = wc->status;
 		return false;
+	}
+	if (q && q->own_error != IBV_WC_SUCCESS && wc->status == IBV_WC_WR_FLUSH_ERR) {
+		wc->status = q->own_error;
+		q->own_error = IBV_WC_SUCCESS;
+	}
 	if (wc->wr_id - PLANT_TORN_WR_ID < TORN_MAX) {
 		enum ibv_wc_status status = wc->status;
 

@@ -293,9 +293,10 @@ EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_
 
 EXPORT int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
-	if (plant_is(PLANT_MISSING_MULTICAST))
-		return 0;
-	return REAL(ibv_detach_mcast)(qp, gid, lid);
+	int rc = REAL(ibv_detach_mcast)(qp, gid, lid);
+
+	/* what was not attached cannot be detached */
+	return plant_is(PLANT_MISSING_MULTICAST) ? 0 : rc;
 }
 
 /* ---- shared receive queues, completion queues, address handles ---- */
