@@ -33,7 +33,11 @@ static void on_storm(struct roce_event *ev)
 	const struct roce_fabric_host_change *change =
 		roce_container_of(ev, struct roce_fabric_host_change, ev);
 	struct roce_fabric_host *host = change->host;
+	const struct roce_fabric *f = host->f;
 
+	if (roce_fabric_is_observed(f) && f->observer->host_stormed)
+		f->observer->host_stormed(f->observer_ctx, f->queue.now_ps, host->port->node->index,
+					  change->is_begin);
 	if (change->is_begin) {
 		host->storms++;
 		/* Of a link that is down it is told when that is up. */
@@ -49,7 +53,11 @@ static void on_drain(struct roce_event *ev)
 {
 	const struct roce_fabric_host_change *change =
 		roce_container_of(ev, struct roce_fabric_host_change, ev);
+	const struct roce_fabric *f = change->host->f;
 
+	if (roce_fabric_is_observed(f) && f->observer->host_drained)
+		f->observer->host_drained(f->observer_ctx, f->queue.now_ps,
+					  change->host->port->node->index, change->drain_bps);
 	roce_fabric_receiver_set_drain(change->host, change->drain_bps);
 }
 

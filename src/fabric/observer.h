@@ -85,6 +85,10 @@ struct roce_fabric_observer {
 	void (*storm)(void *ctx, uint64_t ps, uint32_t node, uint32_t port, uint32_t tc,
 		      bool is_stormed);
 	void (*link_changed)(void *ctx, uint64_t ps, uint32_t node, uint32_t port, bool is_up);
+	/* A host goes wrong, or right again, at a time that was scheduled: it begins or ends to
+	 * pause without end, or takes packets at `drain_bps` (0: as fast as the line). */
+	void (*host_stormed)(void *ctx, uint64_t ps, uint32_t node, bool is_begin);
+	void (*host_drained)(void *ctx, uint64_t ps, uint32_t node, uint64_t drain_bps);
 	void (*flow_started)(void *ctx, uint64_t ps, uint32_t flow);
 	void (*flow_done)(void *ctx, uint64_t ps, uint32_t flow);
 	/* A message of real payload differs from what was sent. */

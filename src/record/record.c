@@ -206,6 +206,16 @@ static void on_link_changed(void *ctx, uint64_t ps, uint32_t node, uint32_t port
 	roce_story_link(ctx, ps, node, port, is_up);
 }
 
+static void on_host_stormed(void *ctx, uint64_t ps, uint32_t node, bool is_begin)
+{
+	roce_story_host_stormed(ctx, ps, node, is_begin);
+}
+
+static void on_host_drained(void *ctx, uint64_t ps, uint32_t node, uint64_t drain_bps)
+{
+	roce_story_host_drained(ctx, ps, node, drain_bps);
+}
+
 static void on_flow_started(void *ctx, uint64_t ps, uint32_t flow)
 {
 	roce_story_flow_started(ctx, ps, flow);
@@ -267,6 +277,8 @@ static struct roce_fabric_observer make_observer(const struct roce_record_config
 		o.frame_dropped = on_frame_dropped;
 		o.frame_marked = on_frame_marked;
 		o.link_changed = on_link_changed;
+		o.host_stormed = on_host_stormed;
+		o.host_drained = on_host_drained;
 		o.flow_started = on_flow_started;
 		o.flow_done = on_flow_done;
 	}

@@ -169,6 +169,26 @@ void roce_story_link(struct roce_record *r, uint64_t ps, uint32_t node, uint32_t
 		     is_up ? "up" : "down");
 }
 
+void roce_story_host_stormed(struct roce_record *r, uint64_t ps, uint32_t node, bool is_begin)
+{
+	if (!r->story.out)
+		return;
+	tell(r, ps, "%s %s", r->names[node],
+	     is_begin ? "begins to pause its switch, whatever it receives"
+		      : "is mended: it pauses no more than it must");
+}
+
+void roce_story_host_drained(struct roce_record *r, uint64_t ps, uint32_t node, uint64_t drain_bps)
+{
+	char rate[ROCE_AXIS_LABEL_MAX];
+
+	if (!r->story.out)
+		return;
+	roce_quantity_format(ROCE_QUANTITY_BITS_RATE, (double)drain_bps, rate);
+	tell(r, ps, "%s takes packets from its receive buffer %s%s", r->names[node],
+	     drain_bps ? "at " : "as fast as they come", drain_bps ? rate : "");
+}
+
 /* ---- flows ---- */
 
 void roce_story_flow_started(struct roce_record *r, uint64_t ps, uint32_t flow)

@@ -44,6 +44,8 @@ void roce_story_paused(struct roce_record *r, uint64_t ps, uint32_t node, uint32
 		       uint32_t prio, bool is_paused, uint64_t lasted_ps);
 void roce_story_storm(struct roce_record *r, uint64_t ps, uint32_t node, uint32_t port,
 		      uint32_t prio, bool is_stormed);
+void roce_story_host_stormed(struct roce_record *r, uint64_t ps, uint32_t node, bool is_begin);
+void roce_story_host_drained(struct roce_record *r, uint64_t ps, uint32_t node, uint64_t drain_bps);
 void roce_story_link(struct roce_record *r, uint64_t ps, uint32_t node, uint32_t port, bool is_up);
 void roce_story_flow_started(struct roce_record *r, uint64_t ps, uint32_t flow);
 void roce_story_flow_done(struct roce_record *r, uint64_t ps, uint32_t flow);

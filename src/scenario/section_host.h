@@ -19,8 +19,8 @@ enum roce_host_cc { ROCE_HOST_CC_NONE, ROCE_HOST_CC_DCQCN };
 
 /* clang-format off */
 #define ROCE_HOST_OWN_KEYS(X)                                                                      \
-	X(timing, "timing", WORD, "spec", NULL, NULL, "spec|cx6", 0,                               \
-	  "local ACK timeouts as the specification has them, or as long as a ConnectX-6 takes", NULL) \
+	X(timing, "timing", WORD, "spec", NULL, NULL, "spec|cx6|connectx-6", 0,                               \
+	  "local ACK timeouts as the specification has them, or as long as a ConnectX-6 takes (both names)", NULL) \
 	X(nic, "nic", WORD, "sound", NULL, NULL, "sound|faulty-ud", 0,                             \
 	  "faulty-ud: of UD messages that come out of order, and the next 255, one in 1000 gets 64 bytes of another; ICRC and completion are right", NULL) \
 	X(address, "address", WORD, "ipv4", NULL, NULL, "ipv4|ipv6", 0,                            \

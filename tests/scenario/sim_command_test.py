@@ -103,6 +103,20 @@ class Command(unittest.TestCase):
         self.assertGreater(len({r["time_us"] for r in rows}), 10)
         self.assertNotIn("rates", self.json_of(self.write(INCAST)))
 
+    def test_log_of_hosts_that_go_wrong(self):
+        path = self.write(INCAST + "host: {timing: connectx-6}\nfaults:\n"
+                          "  - {kind: pause-storm, host: h4, at: 5us, duration: 5us}\n"
+                          "  - {kind: slow-receiver, host: h4, at: 12us, duration: 5us, drain_rate: 10G}\n")
+        log = os.path.join(self.folder.name, "log")
+        self.assertEqual(sim(path, "--log", log).returncode, 0)
+        with open(log, encoding="utf-8") as f:
+            words = f.read()
+        at = [words.find(what) for what in ("h4 begins to pause its switch", "h4 is mended",
+                                            "h4 takes packets from its receive buffer at 10",
+                                            "h4 takes packets from its receive buffer as fast as they come")]
+        self.assertNotIn(-1, at, words)
+        self.assertEqual(at, sorted(at))
+
     def test_case_068_lossless_drops_raise_an_alarm(self):
         text = INCAST.replace("100kB", "1MB") + "switch: {buffer: {pg_lossless: {static_th: 500kB%s}}}\n"
         done = sim(self.write(text % ""))
