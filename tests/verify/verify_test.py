@@ -1,0 +1,615 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""`uroce verify` from outside: verdicts of a small plan between two namespaces, reports, bad input,
+two hosts that know a token or do not, and what is left after Ctrl-C, kills and crashes.
+
+    verify_test.py BUILD_DIR [TEST...]
+
+Times are measured but held to nothing: the machine may be busy. Exit status 77 where no network
+namespace can be made.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+
+from harness import process, topology  # noqa: E402
+
+BUILD = ""
+TOKEN = "test-token-0123456789"
+PORT = 18701
+
+PLAN = """\
+name: small
+cases:
+  - name: floor/udp
+    kind: udp_latency
+    proves: a floor
+    parameters: {iterations: 200}
+  - name: a/write
+    kind: latency
+    proves: WRITE works
+    parameters: {op: write, size: 3000, iterations: 200, warmup: 10}
+    thresholds:
+      soft: {at_most: 1000000, of: floor/udp, source: must hold}
+      tight: {at_most: 1ns, source: cannot hold}
+  - name: a/read
+    kind: latency
+    proves: READ works
+    parameters: {op: read, size: 64KiB, iterations: 100, warmup: 10}
+  - name: a/fetch_add
+    kind: latency
+    proves: FETCH_ADD works
+    parameters: {op: fetch_add, iterations: 100}
+  - name: a/cmp_swap
+    kind: latency
+    proves: CMP_SWAP works
+    parameters: {op: cmp_swap, iterations: 100}
+  - name: a/send
+    kind: latency
+    proves: SEND works
+    parameters: {op: send, size: 5000, iterations: 100}
+  - name: a/ud_send
+    kind: latency
+    proves: UD works
+    parameters: {op: ud_send, size: 100, iterations: 100}
+  - name: a/ud_too_long
+    kind: latency
+    proves: UD messages end at the MTU
+    parameters: {op: ud_send, size: 100000, iterations: 100}
+  - name: a/tcp
+    kind: stream
+    proves: TCP works
+    parameters: {duration: 100ms}
+  - name: a/udp
+    kind: stream
+    proves: UDP works
+    parameters: {duration: 100ms, protocol: udp}
+  - name: function/rc_send
+    kind: verbs_check
+    proves: RC SEND works
+    parameters: {scenario: rc/send}
+  - name: function/ipv6
+    kind: verbs_check
+    proves: IPv6 works
+    parameters: {scenario: rc/write, gid: ipv6}
+"""
+
+# One case that lasts, and one behind it.
+LONG = """\
+name: long
+cases:
+  - name: a/first
+    kind: verbs_check
+    proves: is done
+    parameters: {scenario: rc/send}
+  - name: a/long
+    kind: latency
+    proves: lasts
+    parameters: {op: write, size: 8, iterations: 10000000}
+    timeout: 300s
+  - name: a/last
+    kind: verbs_check
+    proves: comes after it
+    parameters: {scenario: rc/send}
+"""
+
+
+def program(name):
+    return os.path.join(BUILD, "bin", name)
+
+
+def descendants(pid):
+    """All processes below one."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/stat", encoding="ascii", errors="replace") as f:
+                parent = int(f.read().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+        if parent == pid:
+            found += [int(entry)] + descendants(int(entry))
+    return found
+
+
+def name_of(pid):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="ascii", errors="replace") as f:
+            return f.read().strip()
+    except OSError:
+        return ""
+
+
+def is_there(pid):
+    """Runs still, or waits to be reaped."""
+    return os.path.exists(f"/proc/{pid}")
+
+
+class Verify(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.addCleanup(process.end_all)
+        self.json = os.path.join(self.folder.name, "out.json")
+
+    def write(self, text, name="plan.yaml"):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+    def start(self, *arguments, ns=None, env=None):
+        return process.Process([program("uroce"), "verify", *arguments],
+                               prefix=ns.prefix() if ns else (), env=env)
+
+    def run_plan(self, text, *arguments, status=0, **more):
+        """The report as JSON."""
+        done = self.start("--plan", self.write(text), "--json", self.json, *arguments, **more)
+        found = done.wait(240)
+        self.assertEqual(found, status, done.output())
+        self.output = done.output()
+        with open(self.json, encoding="utf-8") as f:
+            return json.load(f)
+
+    def await_case(self, running, name):
+        """Until the process of the case is there: one more below each agent. Their pids."""
+        def inner():
+            agents = [p for p in descendants(running.pid) if name_of(p) == "verify-agent"]
+            parents = [p for p in agents if any(c in agents for c in descendants(p))]
+            return [c for p in parents for c in descendants(p) if c in agents]
+        process.wait_until(lambda: running.poll() is not None or
+                           (name in running.output() and inner()), 60, f"case after {name}")
+        self.assertIsNone(running.poll(), running.output())
+        return inner()
+
+
+def verdicts(report):
+    return {c["name"]: c["verdict"] for c in report["cases"]}
+
+
+class Places(Verify):
+    def test_small_plan(self):
+        report = self.run_plan(PLAN)
+        found = verdicts(report)
+        skipped = [n for n, v in found.items() if v == "skipped"]
+        self.assertEqual(skipped, ["a/ud_too_long"])
+        for name in ("floor/udp", "a/read", "a/send", "a/tcp", "a/udp", "a/fetch_add", "a/cmp_swap"):
+            self.assertEqual(found[name], "measured")
+        for name in ("a/write", "function/rc_send", "function/ipv6"):
+            self.assertEqual(found[name], "pass")
+        self.assertTrue(report["complete"])
+        self.assertEqual(report["totals"], {"pass": 3, "fail": 0, "skipped": 1, "measured": 8})
+        self.assertEqual(report["place"], "namespaces")
+        write = report["cases"][1]
+        self.assertEqual((write["number"], write["unit"], write["reason"]), ("p50", "us", None))
+        self.assertGreater(write["value"], 0)
+        self.assertIn("at most 1e+06 x floor/udp", write["threshold"])
+        self.assertEqual(write["limit"]["floor"], report["cases"][0]["value"])
+        self.assertEqual(sum(b[2] for b in write["histogram"]["buckets"]), 200)
+        values = write["values"]
+        self.assertLessEqual(values["p50"]["value"], values["p99"]["value"])
+        self.assertLessEqual(values["p99.99"]["value"], values["max"]["value"])
+        for side in ("initiator", "target"):
+            facts = report["environment"][side]["facts"]
+            self.assertIn("uroce_ve0", [d["name"] for d in facts["devices"]])
+            self.assertTrue(facts["libibverbs"].startswith(BUILD))
+
+    def test_threshold_not_held(self):
+        report = self.run_plan(PLAN, "--only", "a/write", "--profile", "tight", status=1)
+        write = report["cases"][-1]
+        self.assertEqual(write["verdict"], "fail")
+        self.assertIn("expected at most 0.001 us", write["reason"])
+
+    def test_repeat_and_seed(self):
+        report = self.run_plan(PLAN, "--only", "function", "--repeat", "2", "--seed", "7")
+        self.assertEqual([(c["name"], c["round"]) for c in report["cases"]],
+                         [("function/rc_send", 1), ("function/rc_send", 2),
+                          ("function/ipv6", 1), ("function/ipv6", 2)])
+        again = self.run_plan(PLAN, "--only", "function/ipv6", "--seed", "7")
+        self.assertEqual(again["cases"][0]["seed"], report["cases"][2]["seed"])
+        self.assertNotEqual(report["cases"][0]["seed"], report["cases"][1]["seed"])
+
+    def test_reports_on_standard_output(self):
+        done = subprocess.run([program("uroce"), "verify", "--plan", self.write(PLAN), "--only",
+                               "function/rc_send", "--json", "-"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=120, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(verdicts(json.loads(done.stdout)), {"function/rc_send": "pass"})
+        self.assertIn("1 passed", done.stderr)
+
+    def test_junit(self):
+        path = os.path.join(self.folder.name, "out.xml")
+        self.run_plan(PLAN, "--only", "a/write,a/ud_too_long", "--profile", "tight", "--junit", path,
+                      status=1)
+        suite = xml.etree.ElementTree.parse(path).getroot()
+        self.assertEqual((suite.get("failures"), suite.get("skipped")), ("1", "1"))
+        self.assertEqual([c.get("name") for c in suite if c.find("failure") is not None], ["write"])
+
+    def test_nothing_is_left(self):
+        running = self.start("--plan", self.write(PLAN), "--only", "function/rc_send")
+        seen = set()
+
+        def look():
+            seen.update(descendants(running.pid))
+            return running.poll() is not None
+        process.wait_until(look, 120, "the run's end")
+        self.assertEqual(running.status, 0, running.output())
+        self.assertGreater(len(seen), 4)  # the keeper, two agents, their cases, daemons
+        self.assertEqual([name_of(p) for p in seen if is_there(p)], [])
+
+    def test_without_privilege(self):
+        prefix = (["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+                  if topology.may_change_user() else [])
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            plan = os.path.join(folder, "plan.yaml")
+            with open(plan, "w", encoding="utf-8") as f:
+                f.write(PLAN)
+            done = process.Process([program("uroce"), "verify", "--plan", plan, "--only",
+                                    "function/rc_send"], prefix=prefix)
+            status = done.wait(120)
+            if status == 2 and "no user namespace" in done.output():
+                self.skipTest("no user namespaces without root here")
+            self.assertEqual(status, 0, done.output())
+
+
+class SelfTest(Verify):
+    def test_self_test(self):
+        with topology.Loopback() as place:
+            done = self.start("--self-test", "--json", self.json, ns=place.a)
+            self.assertEqual(done.wait(120), 0, done.output())
+            with open(self.json, encoding="utf-8") as f:
+                report = json.load(f)
+            self.assertEqual(report["place"], "here")
+            self.assertEqual(report["totals"]["fail"] + report["totals"]["skipped"], 0)
+
+    def test_self_test_fails_without_a_device(self):
+        ns = topology.make_namespace()
+        ns.run("ip", "link", "set", "lo", "down")
+        done = self.start("--self-test", "--json", self.json, ns=ns)
+        self.assertEqual(done.wait(120), 1, done.output())
+        self.assertIn("FAIL", done.output())
+
+
+class Broken(Verify):
+    """Runs that do not come to their end."""
+
+    def check_partial(self, report, reason):
+        self.assertFalse(report["complete"])
+        self.assertIn(reason, report["broken_off"])
+        self.assertEqual(verdicts(report), {"a/first": "pass", "a/long": "fail", "a/last": "skipped"})
+        self.assertIn(reason, report["cases"][1]["reason"])
+        self.assertIn("not run", report["cases"][2]["reason"])
+
+    def load(self):
+        with open(self.json, encoding="utf-8") as f:
+            return json.load(f)
+
+    def interrupt(self, sig):
+        running = self.start("--plan", self.write(LONG), "--json", self.json)
+        self.await_case(running, "a/first")
+        below = descendants(running.pid)
+        began = time.monotonic()
+        running.kill(sig)
+        self.assertEqual(running.wait(60), 130, running.output())
+        self.assertLess(time.monotonic() - began, 20)
+        self.check_partial(self.load(), "interrupted")
+        self.assertEqual([name_of(p) for p in below if is_there(p)], [])
+
+    def test_ctrl_c(self):
+        self.interrupt(signal.SIGINT)
+
+    def test_sigterm(self):
+        self.interrupt(signal.SIGTERM)
+
+    def test_killed(self):
+        running = self.start("--plan", self.write(LONG))
+        self.await_case(running, "a/first")
+        below = descendants(running.pid)
+        running.kill(signal.SIGKILL)
+        process.wait_until(lambda: not any(is_there(p) for p in below), 20, "the end of all below")
+
+    def test_case_that_crashes(self):
+        running = self.start("--plan", self.write(LONG), "--json", self.json)
+        os.kill(self.await_case(running, "a/first")[0], signal.SIGSEGV)
+        self.assertEqual(running.wait(120), 1, running.output())
+        report = self.load()
+        self.assertEqual(verdicts(report), {"a/first": "pass", "a/long": "fail", "a/last": "pass"})
+        self.assertIn("ended by signal 11", report["cases"][1]["reason"])
+        self.assertTrue(report["complete"])
+
+    def test_agent_that_is_killed(self):
+        running = self.start("--plan", self.write(LONG), "--json", self.json)
+        case = self.await_case(running, "a/first")[0]
+        with open(f"/proc/{case}/stat", encoding="ascii") as f:
+            agent = int(f.read().rsplit(")", 1)[1].split()[1])
+        os.kill(agent, signal.SIGKILL)
+        self.assertEqual(running.wait(60), 1, running.output())
+        self.check_partial(self.load(), "agent has gone")
+
+    def test_case_that_takes_too_long(self):
+        report = self.run_plan(LONG.replace("timeout: 300s", "timeout: 2s"), status=1)
+        self.assertEqual(verdicts(report), {"a/first": "pass", "a/long": "fail", "a/last": "pass"})
+        self.assertRegex(report["cases"][1]["reason"], "in the time of the case|not ended in 2 s")
+
+
+class BadInput(Verify):
+    def expect(self, expected, *arguments):
+        done = subprocess.run([program("uroce"), "verify", *arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=60, text=True)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn(expected, done.stdout)
+
+    def test_plans(self):
+        rows = (
+            (PLAN.replace("kind: udp_latency", "kind: udp_latenzy"),
+             ":4: unknown kind of case udp_latenzy, expected perhaps udp_latency"),
+            (PLAN.replace("op: write", "op: wirte"), ":10: op: found \"wirte\"; did you mean write?"),
+            (PLAN.replace("at_most: 1ns", "at_most: -1ns"), ":13: at_most: found -1ns, expected a time"),
+            (PLAN.replace("at_most: 1ns", "at_most: 0"), ":13: impossible threshold"),
+            (PLAN.replace("of: floor/udp", "of: floor/none"),
+             ":12: of: found floor/none, expected the name of a case before this one"),
+            ("cases: {", "no YAML"),
+        )
+        for text, expected in rows:
+            path = self.write(text)
+            self.expect(path + expected if expected[0] == ":" else expected, "--plan", path)
+
+    def test_options(self):
+        plan = self.write(PLAN)
+        rows = (
+            ("no option --nothing", "--nothing"),
+            ("or its value is missing", "--plan"),
+            ("takes no argument, got plan.yaml", "plan.yaml"),
+            ("/nowhere/plan.yaml: No such file", "--plan", "/nowhere/plan.yaml"),
+            ("no case is left", "--plan", plan, "--only", "nothing"),
+            ("threshold for profile 400g", "--plan", plan, "--profile", "400g"),
+            ("--repeat: found 0, expected a number from 1", "--repeat", "0"),
+            ("--seed: found -1", "--seed", "-1"),
+            ("--mtu: found 100", "--mtu", "100"),
+            ("--peer needs the --token", "--peer", "host"),
+            ("--token: expected 12 to 128 characters", "--peer", "host", "--token", "short"),
+            ("--server and --peer are the two ends", "--server", "--peer", "host"),
+            ("--server: plan and reports are the other end's", "--server", "--plan", plan),
+            ("--self-test is a plan of its own", "--self-test", "--plan", plan),
+            ("--peer: found host:x", "--peer", "host:x", "--token", TOKEN),
+            ("/nowhere/out.json: No such file", "--json", "/nowhere/out.json"),
+        )
+        for expected, *arguments in rows:
+            self.expect(expected, *arguments)
+
+    def test_list(self):
+        done = subprocess.run([program("uroce"), "verify", "--list"], stdout=subprocess.PIPE,
+                              timeout=60, text=True, check=True)
+        self.assertRegex(done.stdout, r"(?m)^latency/write_64 .*\[at most .* x floor/udp_64\]$")
+
+
+class Peers(Verify):
+    """Server in one namespace, orchestrator in another: two hosts."""
+
+    def setUp(self):
+        super().setUp()
+        self.place = topology.Pair()
+
+    def serve(self, *arguments):
+        server = self.start("--server", "--token", TOKEN, *arguments, ns=self.place.a)
+        process.wait_until(lambda: "serving" in server.output() or server.poll() is not None, 10,
+                           "the server")
+        self.assertIsNone(server.poll(), server.output())
+        return server
+
+    def peer(self, *arguments, address=None, token=TOKEN):
+        return self.start("--peer", address or self.place.ipv4, "--token", token, *arguments,
+                          ns=self.place.b)
+
+    def stop(self, server):
+        server.kill(signal.SIGTERM)
+        self.assertEqual(server.wait(20), 0, server.output())
+
+    def talk(self, *lines, hear=2, address=None):
+        """Says lines to the server from the other namespace; what it answers."""
+        script = ("import socket, sys\n"
+                  "s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)\n"
+                  "s.settimeout(10)\n"
+                  "f = s.makefile('rb')\n"
+                  "out = [f.readline()]\n"
+                  "s.sendall(bytes.fromhex(sys.argv[3]))\n"
+                  "out += [f.readline() for _ in range(int(sys.argv[4]) - 1)]\n"
+                  "sys.stdout.buffer.write(b''.join(out))\n")
+        status, output = process.run(
+            [sys.executable, "-c", script, address or self.place.ipv4, str(PORT),
+             b"".join(lines).hex(), str(hear)], prefix=self.place.b.prefix())
+        self.assertEqual(status, 0, output)
+        return output
+
+    def test_run(self):
+        server = self.serve()
+        for address in (self.place.ipv4, f"[{self.place.ipv6}]:{PORT}"):
+            done = self.peer("--plan", self.write(PLAN), "--json", self.json, address=address)
+            self.assertEqual(done.wait(240), 0, done.output())
+            with open(self.json, encoding="utf-8") as f:
+                report = json.load(f)
+            self.assertEqual((report["place"], report["peer"]), ("peer", address))
+            self.assertEqual(report["totals"], {"pass": 3, "fail": 0, "skipped": 1, "measured": 8})
+        process.wait_until(lambda: server.output().count("the run has ended") == 2, 10, "its word")
+        self.stop(server)
+
+    def test_token_in_the_environment(self):
+        server = self.serve("--once")
+        done = process.Process([program("uroce"), "verify", "--peer", self.place.ipv4, "--plan",
+                                self.write(PLAN), "--only", "function/rc_send"],
+                               prefix=self.place.b.prefix(),
+                               env={**os.environ, "UROCE_VERIFY_TOKEN": TOKEN})
+        self.assertEqual(done.wait(60), 0, done.output())
+        self.assertEqual(server.wait(20), 0, server.output())  # --once
+
+    def test_token_that_is_made(self):
+        server = self.start("--server", ns=self.place.a)
+        process.wait_until(lambda: "--token" in server.output(), 10, "the token")
+        token = re.search(r"--token (\S+)", server.output())[1]
+        done = self.peer("--plan", self.write(PLAN), "--only", "function/rc_send", token=token)
+        self.assertEqual(done.wait(60), 0, done.output())
+        self.stop(server)
+
+    def test_wrong_token(self):
+        server = self.serve()
+        done = self.peer(token=TOKEN + "x")
+        self.assertEqual(done.wait(30), 2, done.output())
+        self.assertIn("refused: wrong token", done.output())
+        process.wait_until(lambda: "refused: wrong token" in server.output(), 5, "its word")
+        self.stop(server)
+
+    def test_version_of_the_client(self):
+        server = self.serve()
+        answer = self.talk(b'{"do": "begin", "protocol": 99, "version": "7.7"}\n')
+        self.assertIn("the client is version 7.7 (protocol 99), and the server", answer)
+        process.wait_until(lambda: "version 7.7" in server.output(), 5, "its word")
+        self.stop(server)
+
+    def test_version_of_the_server(self):
+        script = ("import socket, sys\n"
+                  "l = socket.create_server((sys.argv[1], int(sys.argv[2])))\n"
+                  "print('serving', flush=True)\n"
+                  "s = l.accept()[0]\n"
+                  "s.sendall(b'{\"is\": \"server\", \"protocol\": 99, \"version\": \"7.7\", \"nonce\": \"' +"
+                  " b'a' * 64 + b'\"}\\n')\n"
+                  "print(s.makefile().readline())\n")
+        server = process.Process([sys.executable, "-c", script, self.place.ipv4, str(PORT)],
+                                 prefix=self.place.a.prefix())
+        process.wait_until(lambda: "serving" in server.output(), 10, "the server")
+        done = self.peer()
+        self.assertEqual(done.wait(30), 2, done.output())
+        self.assertIn("the server is version 7.7 (protocol 99), and this is", done.output())
+        server.wait(10)
+        self.assertIn('"proof":""', server.output())  # nothing is proved to such a one
+
+    def test_unreachable(self):
+        done = self.peer()
+        self.assertEqual(done.wait(30), 2, done.output())
+        self.assertIn(f"{self.place.ipv4} port {PORT}: Connection refused", done.output())
+        done = self.peer(address="10.77.0.99")
+        self.assertEqual(done.wait(30), 2, done.output())
+        self.assertRegex(done.output(), "10.77.0.99 port 18701: (No route to host|Connection timed out)")
+
+    def test_strangers(self):
+        server = self.serve()
+        self.talk(b"GET / HTTP/1.0\r\n\r\n")
+        self.talk(os.urandom(20000))
+        self.talk(b"{" * 1000 + b"\n")
+        self.talk(b'{"do": "quit"}\n')
+        silent = []
+        for _ in range(12):  # more than it takes at once; they say nothing
+            silent.append(process.Process(
+                [sys.executable, "-c",
+                 "import socket, sys, time\n"
+                 "s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 30)\n"
+                 "time.sleep(60)\n", self.place.ipv4, str(PORT)], prefix=self.place.b.prefix()))
+        time.sleep(0.5)
+        done = self.peer("--plan", self.write(PLAN), "--only", "function/rc_send")
+        # behind them in the queue it gives up, or has its turn
+        self.assertIn(done.wait(60), (0, 2), done.output())
+        process.wait_until(lambda: server.output().count("no answer in 5 s") == 12, 40,
+                           "the strangers' end")
+        done = self.peer("--plan", self.write(PLAN), "--only", "function/rc_send")
+        self.assertEqual(done.wait(60), 0, done.output())
+        self.stop(server)
+
+    def test_one_run_at_a_time(self):
+        server = self.serve()
+        first = self.peer("--plan", self.write(LONG))
+        process.wait_until(lambda: "a/first" in first.output(), 60, "the first case")
+        second = self.peer("--plan", self.write(PLAN, "other.yaml"))
+        self.assertEqual(second.wait(30), 2, second.output())
+        self.assertIn("refused: another run is under way", second.output())
+        first.kill(signal.SIGINT)
+        self.assertEqual(first.wait(60), 130)
+        process.wait_until(lambda: "the run has ended" in server.output(), 20, "its end there")
+        third = self.peer("--plan", self.write(PLAN, "other.yaml"), "--only", "function/rc_send")
+        self.assertEqual(third.wait(60), 0, third.output())
+        self.stop(server)
+
+    def check_broken(self, running, reason):
+        self.assertEqual(running.wait(60), 1, running.output())
+        with open(self.json, encoding="utf-8") as f:
+            report = json.load(f)
+        self.assertEqual(verdicts(report), {"a/first": "pass", "a/long": "fail", "a/last": "skipped"})
+        self.assertIn(reason, report["cases"][1]["reason"])
+
+    def start_long(self):
+        running = self.peer("--plan", self.write(LONG), "--json", self.json)
+        self.await_case(running, "a/first")
+        return running
+
+    def test_server_is_stopped(self):
+        server = self.serve()
+        running = self.start_long()
+        below = descendants(server.pid)
+        self.stop(server)
+        self.check_broken(running, "the target's agent has gone")
+        self.assertEqual([name_of(p) for p in below if is_there(p)], [])
+
+    def test_server_is_killed(self):
+        server = self.serve()
+        running = self.start_long()
+        below = descendants(server.pid)
+        server.kill(signal.SIGKILL)
+        self.check_broken(running, "the target's agent has gone")
+        process.wait_until(lambda: not any(is_there(p) for p in below), 20, "the end of all below")
+
+    def test_target_is_killed(self):
+        server = self.serve()
+        running = self.start_long()
+        for pid in descendants(server.pid):
+            if name_of(pid) == "verify-agent":
+                os.kill(pid, signal.SIGKILL)
+        self.check_broken(running, "the target's agent has gone")
+        self.stop(server)
+
+    def test_link_goes_down(self):
+        server = self.serve()
+        running = self.start_long()
+        try:
+            self.place.a.run("ip", "link", "set", "ur0", "down")
+            began = time.monotonic()
+            # by the completion that fails, or by the silence
+            self.assertEqual(running.wait(60), 1, running.output())
+            self.assertLess(time.monotonic() - began, 40)
+            with open(self.json, encoding="utf-8") as f:
+                self.assertEqual(verdicts(json.load(f))["a/long"], "fail")
+        finally:
+            self.place.a.run("ip", "link", "set", "ur0", "up")
+        self.stop(server)
+
+    def test_client_is_killed(self):
+        server = self.serve()
+        running = self.start_long()
+        running.kill(signal.SIGKILL)
+        process.wait_until(lambda: "the run has ended" in server.output(), 20, "its end there")
+        self.stop(server)
+
+
+def main():
+    global BUILD
+    topology.enter_user_namespace()
+    BUILD = os.path.realpath(sys.argv.pop(1))
+    if not topology.may_make_namespaces():
+        print("no network namespaces can be made here")
+        return 77
+    return 0 if unittest.main(exit=False, verbosity=2, warnings="ignore").result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
