@@ -59,7 +59,9 @@
 	  "rc, uc, ud, xrc, several with commas; nothing: all", NULL)                              \
 	X(T, link, "link", TEXT, "", NULL, NULL, NULL, 0,                                          \
 	  "what the network does: loss, dup, reorder", NULL)                                       \
-	X(T, gid, "gid", WORD, "any", NULL, NULL, "any|ipv4|ipv6", 0, "address family", NULL)
+	X(T, gid, "gid", WORD, "any", NULL, NULL, "any|ipv4|ipv6", 0, "address family", NULL)      \
+	X(T, impair, "impair", TEXT, "", NULL, NULL, NULL, 0,                                      \
+	  "what happens to packets that the target receives, as UROCE_IMPAIR has it", NULL)
 
 #define ROCE_VERIFY_NUMBERS_CHECK(M)                                                               \
 	M("operations", COUNT) M("bytes", COUNT) M("checked", COUNT)
@@ -138,7 +140,9 @@
 	X(T, size, "size", BYTES, "1KiB", "8", "1MiB", NULL, 0, "of a message", NULL)              \
 	X(T, messages, "messages", COUNT, "20000", "1", "100000000", NULL, 0,                      \
 	  "each checked in all its bytes", NULL)                                                   \
-	X(T, depth, "depth", COUNT, "32", "1", "1024", NULL, 0, "under way at once", NULL)
+	X(T, depth, "depth", COUNT, "32", "1", "1024", NULL, 0, "under way at once", NULL)         \
+	X(T, impair, "impair", TEXT, "", NULL, NULL, NULL, 0,                                      \
+	  "what happens to packets that the target receives, as UROCE_IMPAIR has it", NULL)
 
 #define ROCE_VERIFY_NUMBERS_INTEGRITY(M) M("messages", COUNT) M("bytes", COUNT) M("lost", PERCENT)
 
@@ -155,6 +159,13 @@
 	  "of making, using and destroying", NULL)
 
 #define ROCE_VERIFY_NUMBERS_LEAKS(M) M("rounds", COUNT) M("grown", COUNT)
+
+#define ROCE_VERIFY_INTERRUPTED(X, T)                                                              \
+	X(T, how, "how", WORD, "killed", NULL, NULL, "killed|link_down|link_blink", 0,             \
+	  "what happens to the target; link_blink is short, and nothing may fail", NULL)
+
+/* From the last success to the failure. */
+#define ROCE_VERIFY_NUMBERS_INTERRUPTED(M) M("ended", TIME) M("messages", COUNT)
 
 /* K(name, PARAMETERS, NUMBERS, text) */
 #define ROCE_VERIFY_KINDS(K)                                                                       \
@@ -178,6 +189,8 @@
 	  "as many objects as the device says that there are")                                     \
 	K(leaks, ROCE_VERIFY_LEAKS, ROCE_VERIFY_NUMBERS_LEAKS,                                     \
 	  "objects of all sorts, made and destroyed many times")                                   \
+	K(interrupted, ROCE_VERIFY_INTERRUPTED, ROCE_VERIFY_NUMBERS_INTERRUPTED,                   \
+	  "the target goes away in the middle of WRITEs")                                          \
 	K(udp_latency, ROCE_VERIFY_UDP_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                       \
 	  "half the round trip of datagrams through plain sockets, on the same path")              \
 	K(stream, ROCE_VERIFY_STREAM, ROCE_VERIFY_NUMBERS_STREAM,                                  \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Kind `leaks`: all sorts of objects made, used and destroyed, thousands of times. What stays behind
- * shows in one of three ways: a parent that cannot be destroyed because a child is still there, the
- * process's memory (what it has mapped, not only what it has touched), its open files.
+ * Kind `leaks`: all sorts of objects made, used and destroyed, thousands of times. What stays
+ * behind shows in one of three ways: a parent that cannot be destroyed because a child is still
+ * there, the process's memory (what it has mapped, not only what it has touched), its open files.
  */
 #include "verify/agent/kind.h"
 #include "verify/agent/work.h"
@@ -104,9 +104,9 @@ static void run_round(struct va_run *run, struct leaks *l, uint64_t round)
 		mw = ibv_alloc_mw(own.pd, IBV_MW_TYPE_2);
 		va_need(run, mw != NULL, "ibv_alloc_mw");
 	}
-	va_endpoint_create(
-		run, &own,
-		&(struct va_endpoint_config){.send_cq = cq, .recv_cq = cq, .srq = srq}, &endpoint);
+	va_endpoint_create(run, &own,
+			   &(struct va_endpoint_config){.send_cq = cq, .recv_cq = cq, .srq = srq},
+			   &endpoint);
 	use(run, &endpoint, &memory, round);
 	va_endpoint_address(run, &endpoint);
 	va_endpoint_destroy(run, &endpoint);

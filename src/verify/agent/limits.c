@@ -136,9 +136,7 @@ static void set_up(struct va_run *run, struct limits *l)
 	l->path = (struct ibv_ah_attr){
 		.is_global = 1,
 		.port_num = l->device.port,
-		.grh = {.dgid = l->device.gid,
-			.sgid_index = l->device.gid_index,
-			.hop_limit = 64},
+		.grh = {.dgid = l->device.gid, .sgid_index = l->device.gid_index, .hop_limit = 64},
 	};
 }
 
@@ -165,7 +163,8 @@ static void reach(struct va_run *run, struct limits *l, const struct sort *sort)
 	for (uint64_t i = 0; i < wanted; i++) {
 		objects[i] = sort->make(l);
 		if (!objects[i])
-			va_fail(run, "%s %llu could not be made: %s; the device says that it has %d",
+			va_fail(run,
+				"%s %llu could not be made: %s; the device says that it has %d",
 				sort->name, (unsigned long long)i + 1, strerror(errno), limit);
 		va_progress(run, (double)i / (double)wanted);
 	}

@@ -6,6 +6,7 @@
  */
 #include "verify/agent/kind.h"
 #include "verify/agent/device.h"
+#include "verify/agent/trouble.h"
 
 #include "base/clock.h"
 
@@ -252,6 +253,7 @@ static void run_program(struct va_run *run)
 	static struct program program;
 	int status = 0;
 
+	va_impair(run);
 	start(run, &program);
 	carry(run, &program);
 	va_need(run, waitpid(program.pid, &status, 0) == program.pid, "waitpid");

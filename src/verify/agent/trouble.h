@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Trouble that a case makes on purpose. Impairing is done by uroce's own wrapper around its socket
+ * (UROCE_IMPAIR), so other devices skip what needs it; interfaces are touched only where they are
+ * the run's own.
+ */
+#ifndef VERIFY_AGENT_TROUBLE_H
+#define VERIFY_AGENT_TROUBLE_H
+
+#include "verify/agent/device.h"
+
+/* The case's parameter `impair`, if it has a value, for devices that are opened from now on; on the
+ * target's side only. va_skip() on both sides where the device is not uroce's. */
+void va_impair(struct va_run *run);
+
+/* Takes the interface of the run's own namespace down or up. va_skip() where there is none. */
+void va_link_set(struct va_run *run, bool is_up);
+
+#endif
