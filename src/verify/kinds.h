@@ -29,9 +29,12 @@
 	M("min", TIME) M("max", TIME) M("mean", TIME)
 
 #define ROCE_VERIFY_LATENCY(X, T)                                                                  \
-	X(T, op, "op", WORD, "write", NULL, NULL, "write|read|send|fetch_add|cmp_swap|ud_send", 0, \
-	  "one-sided ones: from post to completion; send and ud_send: half of a round trip", NULL) \
+	X(T, op, "op", WORD, "write", NULL, NULL,                                                  \
+	  "write|read|send|write_imm|fetch_add|cmp_swap|ud_send", 0,                               \
+	  "one-sided ones: from post to completion; the others: half of a round trip", NULL)       \
 	X(T, size, "size", BYTES, "64", "1", "1GiB", NULL, 0, "of a message", NULL)                \
+	X(T, size_max, "size_max", BYTES, "0", "0", "1GiB", NULL, 0,                               \
+	  "sizes up to this one too, each eight times the one before, for the curves", NULL)       \
 	X(T, iterations, "iterations", COUNT, "10000", "10", "10000000", NULL, 0,                  \
 	  "messages that are timed", NULL)                                                         \
 	X(T, warmup, "warmup", COUNT, "500", "0", "1000000", NULL, 0, "messages before", NULL)     \

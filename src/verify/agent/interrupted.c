@@ -47,15 +47,13 @@ static void set_up(struct va_run *run, struct interrupted *s)
 {
 	*s = (struct interrupted){0};
 	va_device_open(run, VA_IPV4, &s->device);
-	va_endpoint_create(
-		run, &s->device,
-		&(struct va_endpoint_config){
-			.send_depth = DEPTH,
-			.timeout = is_final(run) ? TIMEOUT_CODE : PATIENT_CODE,
-		},
-		&s->endpoint);
-	va_buffer_create(run, &s->device, (size_t)SLOTS * MESSAGE_BYTES, VA_ACCESS_ALL,
-			 &s->memory);
+	va_endpoint_create(run, &s->device,
+			   &(struct va_endpoint_config){
+				   .send_depth = DEPTH,
+				   .timeout = is_final(run) ? TIMEOUT_CODE : PATIENT_CODE,
+			   },
+			   &s->endpoint);
+	va_buffer_create(run, &s->device, (size_t)SLOTS * MESSAGE_BYTES, VA_ACCESS_ALL, &s->memory);
 	va_endpoint_connect(run, &s->endpoint);
 	va_buffer_exchange(run, &s->memory, &s->remote);
 }
@@ -126,7 +124,8 @@ static void must_be_gone(struct va_run *run, struct interrupted *s, const struct
 	for (uint64_t i = s->completed + 1; i < s->posted; i++) {
 		va_wait(run, s->endpoint.send_cq, "a flushed request", &wc);
 		if (wc.status != IBV_WC_WR_FLUSH_ERR || wc.wr_id != i)
-			va_fail(run, "request %llu ended with status %d, expected request %llu with %d",
+			va_fail(run,
+				"request %llu ended with status %d, expected request %llu with %d",
 				(unsigned long long)wc.wr_id, (int)wc.status, (unsigned long long)i,
 				IBV_WC_WR_FLUSH_ERR);
 	}
@@ -205,7 +204,9 @@ static void lose_link(struct va_run *run)
 		wait_ms(BLINK_MS);
 		va_link_set(run, true);
 		wait_ms(BLINK_MS);
-		va_send(run, json_string("over")); /* ends the traffic; the other side's comes when it has */
+		va_send(run,
+			json_string(
+				"over")); /* ends the traffic; the other side's comes when it has */
 		json_decref(va_receive(run));
 		va_pattern_must(run, s.memory.at, s.memory.bytes, run->seed, 0,
 				"what WRITEs left across the interruption");

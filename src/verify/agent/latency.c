@@ -5,7 +5,8 @@
  * sides answer each other, and half a round trip counts.
  *
  * The payload has the pattern of its place: after the last message the receiving side compares
- * every byte, and the sum that FETCH_ADD must have left.
+ * every byte, and the sum that FETCH_ADD must have left. With `size_max` it is all done again for
+ * each size up to there, which makes the curves; percentiles are those of the first.
  */
 #include "verify/agent/kind.h"
 #include "verify/agent/measure.h"
@@ -17,6 +18,9 @@
 
 #define GRH_BYTES      40
 #define PROGRESS_EVERY 1024
+#define STEP	       8		    /* from a size to the next */
+#define BYTES_OF_SIZE  (UINT64_C(64) << 20) /* larger sizes have fewer messages */
+#define ITERATIONS_MIN 100
 #define TARGET_SEED(r) ((r)->seed ^ UINT64_C(0x7a7a7a7a7a7a7a7a))
 
 struct latency {
@@ -32,6 +36,12 @@ struct latency {
 	unsigned int flags;
 };
 
+/* Of all sizes. */
+struct curves {
+	json_t *p50;
+	json_t *p99;
+};
+
 static bool is_ud(const struct va_run *run)
 {
 	return va_is(run, "op", "ud_send");
@@ -42,9 +52,14 @@ static bool is_atomic(const struct va_run *run)
 	return va_is(run, "op", "fetch_add") || va_is(run, "op", "cmp_swap");
 }
 
+static bool is_write_imm(const struct va_run *run)
+{
+	return va_is(run, "op", "write_imm");
+}
+
 static bool is_two_sided(const struct va_run *run)
 {
-	return is_ud(run) || va_is(run, "op", "send");
+	return is_ud(run) || va_is(run, "op", "send") || is_write_imm(run);
 }
 
 static uint64_t own_seed(const struct va_run *run)
@@ -57,7 +72,18 @@ static uint64_t peer_seed(const struct va_run *run)
 	return run->is_initiator ? TARGET_SEED(run) : run->seed;
 }
 
-static void set_up(struct va_run *run, struct latency *l)
+/* Of a size: what takes long is done less often. */
+static uint64_t iterations_of(const struct va_run *run, uint32_t size)
+{
+	uint64_t wanted = va_number(run, "iterations");
+	uint64_t most = BYTES_OF_SIZE / (size ? size : 1);
+
+	if (most < ITERATIONS_MIN)
+		most = ITERATIONS_MIN;
+	return wanted < most ? wanted : most;
+}
+
+static void set_up(struct va_run *run, struct latency *l, uint32_t size)
 {
 	struct va_endpoint_config config = {
 		.type = is_ud(run) ? IBV_QPT_UD : IBV_QPT_RC,
@@ -66,10 +92,10 @@ static void set_up(struct va_run *run, struct latency *l)
 	};
 
 	*l = (struct latency){
-		.size = is_atomic(run) ? 8 : (uint32_t)va_number(run, "size"),
+		.size = is_atomic(run) ? 8 : size,
 		.warmup = va_number(run, "warmup"),
 	};
-	l->total = l->warmup + va_number(run, "iterations");
+	l->total = l->warmup + iterations_of(run, l->size);
 	va_device_open(run, VA_ANY_FAMILY, &l->device);
 	if (is_atomic(run) && l->device.attr.atomic_cap == IBV_ATOMIC_NONE)
 		va_skip(run, "the device has no atomics");
@@ -177,17 +203,21 @@ static void check_target(struct va_run *run, struct latency *l)
 
 static void receive(struct va_run *run, struct latency *l)
 {
+	uint32_t length = l->size + (is_ud(run) ? GRH_BYTES : 0);
+
 	va_post_receive(run, &l->endpoint, &l->in, is_ud(run) ? 0 : GRH_BYTES,
-			l->size + (is_ud(run) ? GRH_BYTES : 0), 0);
+			is_write_imm(run) ? 0 : length, 0);
 }
 
 static void send_one(struct va_run *run, struct latency *l)
 {
 	struct va_request request = {
-		.opcode = IBV_WR_SEND,
+		.opcode = is_write_imm(run) ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_SEND,
 		.local = &l->out,
 		.length = l->size,
 		.flags = l->flags,
+		.remote = is_write_imm(run) ? &l->remote : NULL,
+		.remote_offset = GRH_BYTES,
 	};
 	va_post(run, &l->endpoint, &request);
 }
@@ -227,30 +257,89 @@ static void measure_two_sided(struct va_run *run, struct latency *l)
 	va_pattern_must(run, l->in.at + GRH_BYTES, l->size, peer_seed(run), 0, "what SEND brought");
 }
 
-void va_latency_initiator(struct va_run *run)
+/* ---- sizes ---- */
+
+/* 0: there is none after it. */
+static uint32_t next_size(const struct va_run *run, const struct latency *l)
+{
+	uint64_t most = va_number(run, "size_max");
+
+	if (is_atomic(run))
+		return 0;
+	if (is_ud(run) && most > l->endpoint.mtu_bytes)
+		most = l->endpoint.mtu_bytes;
+	if (l->size >= most)
+		return 0;
+	return (uint64_t)l->size * STEP < most ? l->size * STEP : (uint32_t)most;
+}
+
+static void add_point(json_t *points, const struct latency *l, uint64_t ns)
+{
+	json_array_append_new(points, json_pack("[I, f]", (json_int_t)l->size, (double)ns / 1e3));
+}
+
+static json_t *curve(const char *name, json_t *points)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", name, "x", "size", "x_unit", "B",
+			 "unit", "us", "points", points);
+}
+
+static uint32_t measure_size(struct va_run *run, uint32_t size, bool is_first,
+			     struct curves *curves)
 {
 	struct latency l;
+	uint32_t next;
 
-	set_up(run, &l);
+	set_up(run, &l, size);
 	if (is_two_sided(run))
 		measure_two_sided(run, &l);
 	else
 		measure_one_sided(run, &l);
-	va_report_latency(run, &l.samples);
-	va_detail(run, "inline", json_boolean(l.flags != 0));
-	va_detail(run, "mtu", json_integer(l.endpoint.mtu_bytes));
+	if (is_first) {
+		va_report_latency(run, &l.samples);
+		va_detail(run, "inline", json_boolean(l.flags != 0));
+		va_detail(run, "mtu", json_integer(l.endpoint.mtu_bytes));
+	}
+	add_point(curves->p50, &l, va_samples_percentile(&l.samples, 50));
+	add_point(curves->p99, &l, va_samples_percentile(&l.samples, 99));
 	va_barrier(run, "measured");
+	next = next_size(run, &l);
 	tear_down(run, &l);
+	return next;
 }
 
-void va_latency_target(struct va_run *run)
+void va_latency_initiator(struct va_run *run)
+{
+	struct curves curves = {json_array(), json_array()};
+	bool is_first = true;
+
+	for (uint32_t size = (uint32_t)va_number(run, "size"); size; is_first = false)
+		size = measure_size(run, size, is_first, &curves);
+	if (json_array_size(curves.p50) > 1)
+		va_picture(run, "curves",
+			   json_pack("[o, o]", curve("p50", json_incref(curves.p50)),
+				     curve("p99", json_incref(curves.p99))));
+	json_decref(curves.p50);
+	json_decref(curves.p99);
+}
+
+static uint32_t answer_size(struct va_run *run, uint32_t size)
 {
 	struct latency l;
+	uint32_t next;
 
-	set_up(run, &l);
+	set_up(run, &l, size);
 	if (is_two_sided(run))
 		measure_two_sided(run, &l);
 	va_barrier(run, "measured");
 	check_target(run, &l);
+	next = next_size(run, &l);
 	tear_down(run, &l);
+	return next;
+}
+
+void va_latency_target(struct va_run *run)
+{
+	for (uint32_t size = (uint32_t)va_number(run, "size"); size;)
+		size = answer_size(run, size);
 }
