@@ -19,74 +19,6 @@
 #include <unistd.h>
 
 #define EXIT_INTERRUPTED 130
-#define PLAN_BYTES_MAX	 (4u << 20)
-
-/* ---- the plan ---- */
-
-static char *read_file(const char *path, size_t *out_length)
-{
-	FILE *f = fopen(path, "re");
-	char *text = f ? malloc(PLAN_BYTES_MAX + 1) : NULL;
-
-	if (!text) {
-		fprintf(stderr, "uroce verify: %s: %s\n", path, strerror(errno));
-		if (f)
-			fclose(f);
-		return NULL;
-	}
-	*out_length = fread(text, 1, PLAN_BYTES_MAX + 1, f);
-	if (ferror(f) || *out_length > PLAN_BYTES_MAX) {
-		fprintf(stderr, "uroce verify: %s: %s\n", path,
-			ferror(f) ? strerror(errno) : "longer than 4 MiB");
-		free(text);
-		text = NULL;
-	}
-	fclose(f);
-	return text;
-}
-
-static struct roce_verify_plan *load_plan(const struct roce_verify_options *o)
-{
-	struct roce_verify_text text =
-		o->is_self_test ? roce_verify_self_test_plan() : roce_verify_default_plan();
-	const char *name = o->plan ? o->plan : o->is_self_test ? "self-test" : "default plan";
-	char *from_file = NULL;
-	struct roce_problems problems;
-	struct roce_verify_plan *plan;
-
-	if (o->plan) {
-		from_file = read_file(o->plan, &text.length);
-		if (!from_file)
-			return NULL;
-		text.text = from_file;
-	}
-	roce_problems_init(&problems, name);
-	plan = roce_verify_plan_load(text.text, text.length, name, &problems);
-	free(from_file);
-	for (uint32_t i = 0; i < roce_problems_kept(&problems); i++)
-		fprintf(stderr, "%s\n", problems.text[i]);
-	if (problems.count > ROCE_PROBLEMS_MAX)
-		fprintf(stderr, "uroce verify: and %u more\n", problems.count - ROCE_PROBLEMS_MAX);
-	return plan;
-}
-
-static void print_list(const struct roce_verify_plan *plan, const char *profile)
-{
-	for (uint32_t i = 0; i < plan->case_count; i++) {
-		const struct roce_verify_case *c = &plan->cases[i];
-		struct roce_verify_outcome o = {
-			.c = c,
-			.threshold = roce_verify_case_threshold(c, profile),
-		};
-		char threshold[256];
-
-		if (!c->is_wanted)
-			continue;
-		roce_verify_threshold_text(&o, threshold, sizeof(threshold));
-		printf("%-32s %s%s%s%s\n", c->name, c->proves, *threshold ? " [" : "", threshold,
-		       *threshold ? "]" : "");
-	}
-}
 
 /* ---- reports ---- */
 
@@ -179,10 +111,18 @@ static int take_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* Whether any case had its turn. */
+static bool has_begun(const struct roce_verify_record *record)
+{
+	return record->outcome_count && record->outcomes[0].seconds > 0;
+}
+
 static int exit_status(const struct roce_verify_record *record)
 {
 	if (record->broken_off && strcmp(record->broken_off, "interrupted") == 0)
 		return EXIT_INTERRUPTED;
+	if (record->broken_off && !has_begun(record))
+		return ROCE_EXIT_USAGE;
 	return record->broken_off || roce_verify_record_count(record, ROCE_VERIFY_FAIL)
 		       ? ROCE_EXIT_FAILED
 		       : ROCE_EXIT_OK;
@@ -222,9 +162,16 @@ static int run_plan(const struct roce_verify_options *o, struct roce_verify_plan
 {
 	struct roce_verify_record record;
 	struct roce_verify_sides sides;
+	int peer_fd = -1;
 	int signal_fd;
 	int rc;
 
+	/* Before the signals are taken: Ctrl-C still ends a connection that does not come about. */
+	if (o->peer) {
+		peer_fd = roce_verify_peer_connect(o);
+		if (peer_fd < 0)
+			return ROCE_EXIT_USAGE;
+	}
 	if (!roce_verify_record_init(&record, plan, (uint32_t)o->repeat)) {
 		fprintf(stderr, "uroce verify: out of memory\n");
 		return ROCE_EXIT_USAGE;
@@ -232,28 +179,13 @@ static int run_plan(const struct roce_verify_options *o, struct roce_verify_plan
 	record.profile = o->profile;
 	record.seed = o->seed;
 	signal_fd = take_signals();
-	rc = roce_verify_sides_open(o, &sides, &record);
+	rc = roce_verify_sides_open(o, peer_fd, &sides, &record);
 	if (!rc)
 		rc = run_between(o, &sides, signal_fd, &record);
 	roce_verify_sides_close(&sides, !record.is_complete);
 	close(signal_fd);
 	roce_verify_record_fini(&record);
 	return rc;
-}
-
-static int select_cases(const struct roce_verify_options *o, struct roce_verify_plan *plan)
-{
-	if (!roce_verify_plan_select(plan, o->only, o->skip)) {
-		fprintf(stderr, "uroce verify: no case is left (--list shows their names)\n");
-		return ROCE_EXIT_USAGE;
-	}
-	if (strcmp(o->profile, "soft") != 0 && !roce_verify_plan_has_profile(plan, o->profile)) {
-		fprintf(stderr,
-			"uroce verify: no case of the plan has a threshold for profile %s\n",
-			o->profile);
-		return ROCE_EXIT_USAGE;
-	}
-	return ROCE_EXIT_OK;
 }
 
 int roce_cmd_verify(int argc, char **argv)
@@ -266,13 +198,12 @@ int roce_cmd_verify(int argc, char **argv)
 		return rc;
 	if (o.is_server)
 		return roce_verify_serve_command(&o);
-	plan = load_plan(&o);
+	plan = roce_verify_plan_open(&o);
 	if (!plan)
 		return ROCE_EXIT_USAGE;
-	rc = select_cases(&o, plan);
-	if (!rc && o.is_list) {
-		print_list(plan, o.profile);
-	} else if (!rc) {
+	if (o.is_list) {
+		roce_verify_plan_print(plan, o.profile);
+	} else {
 		rc = check_writable(o.json);
 		if (!rc)
 			rc = check_writable(o.junit);

@@ -37,15 +37,23 @@ struct roce_verify_options {
 /* ROCE_EXIT_OK, or ROCE_EXIT_USAGE after one line that says what is wrong. */
 int roce_verify_options_parse(int argc, char **argv, struct roce_verify_options *out);
 
+/* With the wanted cases marked. NULL after what is wrong was said. A profile that is a file is put
+ * into the plan, and its name into the options. */
+struct roce_verify_plan *roce_verify_plan_open(struct roce_verify_options *options);
+void roce_verify_plan_print(const struct roce_verify_plan *plan, const char *profile);
+
 /* The agents of both sides, and what each is told of its device; the latter for json_decref(). */
 struct roce_verify_sides {
 	struct roce_verify_place place;
 	json_t *where[ROCE_VERIFY_SIDES];
 };
 
-/* By the options here, in namespaces, or one here and one at the peer. An exit status, as above. */
-int roce_verify_sides_open(const struct roce_verify_options *options, struct roce_verify_sides *out,
-			   struct roce_verify_record *record);
+/* To the peer's agent: a descriptor, or -1 after one line. */
+int roce_verify_peer_connect(const struct roce_verify_options *options);
+/* By the options here, in namespaces, or one here and `peer_fd` (else -1; it is taken over). An
+ * exit status, as above. */
+int roce_verify_sides_open(const struct roce_verify_options *options, int peer_fd,
+			   struct roce_verify_sides *out, struct roce_verify_record *record);
 void roce_verify_sides_close(struct roce_verify_sides *sides, bool is_now);
 
 /* `uroce verify --server`. */

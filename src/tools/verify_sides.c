@@ -77,8 +77,7 @@ static json_t *make_where(const struct roce_verify_options *o, int side, const c
 	return where;
 }
 
-/* A descriptor to the peer's agent, or -1 after a line. */
-static int connect_peer(const struct roce_verify_options *o)
+int roce_verify_peer_connect(const struct roce_verify_options *o)
 {
 	char host[256];
 	char reason[ROCE_VERIFY_REASON_SIZE];
@@ -103,14 +102,11 @@ static int connect_peer(const struct roce_verify_options *o)
 	return -1;
 }
 
-static int open_with_peer(const struct roce_verify_options *o, const struct launcher *l,
-			  struct roce_verify_sides *out, char *own, char *peer)
+static int open_with_peer(const struct launcher *l, int fd, struct roce_verify_sides *out,
+			  char *own, char *peer)
 {
 	char err[256];
-	int fd = connect_peer(o);
 
-	if (fd < 0)
-		return ROCE_EXIT_USAGE;
 	if (roce_verify_place_here(&out->place, &l->launch, false, err, sizeof(err))) {
 		close(fd);
 		return complain(err);
@@ -132,18 +128,20 @@ static int open_here(const struct roce_verify_options *o, const struct launcher 
 	return rc ? complain(err) : ROCE_EXIT_OK;
 }
 
-int roce_verify_sides_open(const struct roce_verify_options *options, struct roce_verify_sides *out,
-			   struct roce_verify_record *record)
+int roce_verify_sides_open(const struct roce_verify_options *options, int peer_fd,
+			   struct roce_verify_sides *out, struct roce_verify_record *record)
 {
 	char addresses[ROCE_VERIFY_SIDES][ROCE_VERIFY_ADDRESS_SIZE] = {"", ""};
 	struct launcher launcher = {0};
 	int rc = make_launcher(&launcher, options->is_system);
 
 	*out = (struct roce_verify_sides){.place = {.fds = {-1, -1}}};
+	if (rc && peer_fd >= 0)
+		close(peer_fd);
 	if (rc)
 		return rc;
-	if (options->peer)
-		rc = open_with_peer(options, &launcher, out, addresses[0], addresses[1]);
+	if (peer_fd >= 0)
+		rc = open_with_peer(&launcher, peer_fd, out, addresses[0], addresses[1]);
 	else
 		rc = open_here(options, &launcher, out);
 	if (rc)

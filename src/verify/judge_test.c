@@ -38,7 +38,7 @@ static int set_up(void **state)
 	roce_problems_init(&problems, "p.yaml");
 	f->plan = roce_verify_plan_load(text, strlen(text), "p.yaml", &problems);
 	assert_non_null(f->plan);
-	roce_verify_plan_select(f->plan, NULL, NULL);
+	roce_verify_plan_select(f->plan, NULL, NULL, "soft");
 	assert_true(roce_verify_record_init(&f->record, f->plan, 10));
 	f->record.profile = "soft";
 	f->record.place = "here";

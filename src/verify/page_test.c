@@ -101,7 +101,7 @@ static void make(struct fixture *f, uint32_t rounds)
 	f->plan = roce_verify_plan_load(plan_text, strlen(plan_text), "plan.yaml", &problems);
 	if (!f->plan)
 		fail_msg("%s", problems.text[0]);
-	assert_true(roce_verify_plan_select(f->plan, NULL, NULL));
+	assert_true(roce_verify_plan_select(f->plan, NULL, NULL, "soft"));
 	assert_true(roce_verify_record_init(&f->record, f->plan, rounds));
 	f->record.profile = "soft";
 	f->record.seed = 7;

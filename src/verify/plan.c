@@ -17,6 +17,7 @@ void roce_verify_plan_destroy(struct roce_verify_plan *plan)
 		json_decref(plan->cases[i].parameters);
 	free(plan->cases);
 	roce_yaml_destroy(plan->yaml);
+	roce_yaml_destroy(plan->profile_yaml);
 	free(plan);
 }
 
@@ -50,7 +51,7 @@ bool roce_verify_plan_has_profile(const struct roce_verify_plan *plan, const cha
 }
 
 /* "latency" is all of latency/..., "*read*" whatever has it in its name. */
-static bool is_match(const char *pattern, const char *name)
+bool roce_verify_pattern_fits(const char *pattern, const char *name)
 {
 	size_t length = strlen(pattern);
 
@@ -69,7 +70,7 @@ static bool is_any_match(const char *patterns, const char *name)
 		if (n && n < sizeof(pattern)) {
 			memcpy(pattern, patterns, n);
 			pattern[n] = '\0';
-			if (is_match(pattern, name))
+			if (roce_verify_pattern_fits(pattern, name))
 				return true;
 		}
 		patterns += n + (patterns[n] == ',');
@@ -78,21 +79,21 @@ static bool is_any_match(const char *patterns, const char *name)
 }
 
 /* What a wanted case is compared with has to be measured too; floors stand before it. */
-static void want_floors(struct roce_verify_plan *plan)
+static void want_floors(struct roce_verify_plan *plan, const char *profile)
 {
 	for (uint32_t i = plan->case_count; i-- > 0;) {
 		const struct roce_verify_case *c = &plan->cases[i];
+		const struct roce_verify_threshold *t = roce_verify_case_threshold(c, profile);
 
-		for (uint32_t t = 0; c->is_wanted && t < c->threshold_count; t++) {
-			for (uint32_t j = 0; c->thresholds[t].of && j < i; j++) {
-				if (strcmp(plan->cases[j].name, c->thresholds[t].of) == 0)
-					plan->cases[j].is_wanted = true;
-			}
+		for (uint32_t j = 0; c->is_wanted && t && t->of && j < i; j++) {
+			if (strcmp(plan->cases[j].name, t->of) == 0)
+				plan->cases[j].is_wanted = true;
 		}
 	}
 }
 
-bool roce_verify_plan_select(struct roce_verify_plan *plan, const char *only, const char *skip)
+bool roce_verify_plan_select(struct roce_verify_plan *plan, const char *only, const char *skip,
+			     const char *profile)
 {
 	bool is_any = false;
 
@@ -103,7 +104,7 @@ bool roce_verify_plan_select(struct roce_verify_plan *plan, const char *only, co
 			       !(skip && is_any_match(skip, c->name));
 		is_any |= c->is_wanted;
 	}
-	want_floors(plan);
+	want_floors(plan, profile);
 	return is_any;
 }
 

@@ -53,7 +53,7 @@ struct roce_verify_case {
 	struct roce_verify_threshold thresholds[ROCE_VERIFY_PROFILES_MAX];
 	uint32_t threshold_count;
 	uint32_t line;
-	bool is_wanted; /* by --only and --skip, or as a floor of one that is */
+	bool is_wanted; /* by --only and --skip, or because one that is names it in `of` */
 };
 
 struct roce_verify_plan {
@@ -61,7 +61,8 @@ struct roce_verify_plan {
 	const char *name;
 	struct roce_verify_case *cases;
 	uint32_t case_count;
-	struct roce_yaml *yaml; /* texts point into it */
+	struct roce_yaml *yaml;		/* texts point into it */
+	struct roce_yaml *profile_yaml; /* likewise; NULL: no profile was loaded */
 };
 
 /* NULL: `problems` says why. */
@@ -69,9 +70,22 @@ struct roce_verify_plan *roce_verify_plan_load(const char *text, size_t length, 
 					       struct roce_problems *problems);
 void roce_verify_plan_destroy(struct roce_verify_plan *plan);
 
+/* Adds the thresholds of a profile that is a file of its own:
+ *
+ *	profile: its name
+ *	thresholds:
+ *	  - {case: latency/write_64, at_most: 8us, source: why}
+ *
+ * and returns its name, which lives as long as the plan. NULL: `problems` says why. */
+const char *roce_verify_profile_load(struct roce_verify_plan *plan, const char *text, size_t length,
+				     struct roce_problems *problems);
+
 /* Marks what is wanted. A pattern is a name or a beginning of one up to a slash, with * for any
  * part. NULL: all, or none are skipped. False: no case has such a name. */
-bool roce_verify_plan_select(struct roce_verify_plan *plan, const char *only, const char *skip);
+bool roce_verify_plan_select(struct roce_verify_plan *plan, const char *only, const char *skip,
+			     const char *profile);
+
+bool roce_verify_pattern_fits(const char *pattern, const char *name);
 
 const struct roce_verify_case *roce_verify_plan_find(const struct roce_verify_plan *plan,
 						     const char *name);

@@ -3,13 +3,10 @@
  * YAML to a plan. Parameters are read by the tables of their kind (scenario/key.h); thresholds in
  * the unit of the case's value. One mistake does not keep the others from being found.
  */
-#include "verify/plan.h"
+#include "verify/plan_internal.h"
 
-#include "scenario/yaml.h"
 #include "verify/kind.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +15,10 @@
 #define TAKES_S	       2.0
 #define TIMEOUT_S      60.0
 #define CASE_KEYS      "name|kind|proves|parameters|value|takes|timeout|thresholds"
-#define THRESHOLD_KEYS "at_least|at_most|of|source"
-
-struct loader {
-	struct roce_verify_plan *plan;
-	struct roce_yaml *yaml;
-	struct roce_problems *problems;
-};
 
 /* Pair i of a mapping, if its key is a text that stood not there before. */
-static const char *take_key(struct loader *l, roce_yaml_node_t mapping, uint32_t i,
-			    roce_yaml_node_t *out_value)
+const char *roce_plan_take_key(struct roce_plan_loader *l, roce_yaml_node_t mapping, uint32_t i,
+			       roce_yaml_node_t *out_value)
 {
 	roce_yaml_node_t key;
 	const char *name;
@@ -55,7 +45,8 @@ static const char *take_key(struct loader *l, roce_yaml_node_t mapping, uint32_t
 	return name;
 }
 
-static roce_yaml_node_t find_value(struct loader *l, roce_yaml_node_t mapping, const char *name)
+roce_yaml_node_t roce_plan_find_value(struct roce_plan_loader *l, roce_yaml_node_t mapping,
+				      const char *name)
 {
 	uint32_t count =
 		roce_yaml_is_mapping(l->yaml, mapping) ? roce_yaml_count(l->yaml, mapping) : 0;
@@ -70,8 +61,8 @@ static roce_yaml_node_t find_value(struct loader *l, roce_yaml_node_t mapping, c
 	return 0;
 }
 
-static void add_unknown(struct loader *l, uint32_t line, const char *what, const char *name,
-			const char *words)
+void roce_plan_add_unknown(struct roce_plan_loader *l, uint32_t line, const char *what,
+			   const char *name, const char *words)
 {
 	char nearest[64];
 	bool is_near = roce_words_nearest(words, name, nearest, sizeof(nearest));
@@ -82,8 +73,8 @@ static void add_unknown(struct loader *l, uint32_t line, const char *what, const
 }
 
 /* The keys of a mapping are among `words`; says so where not. */
-static bool check_keys(struct loader *l, roce_yaml_node_t node, const char *where,
-		       const char *words)
+bool roce_plan_check_keys(struct roce_plan_loader *l, roce_yaml_node_t node, const char *where,
+			  const char *words)
 {
 	if (!roce_yaml_is_mapping(l->yaml, node)) {
 		roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
@@ -93,19 +84,20 @@ static bool check_keys(struct loader *l, roce_yaml_node_t node, const char *wher
 	}
 	for (uint32_t i = 0; i < roce_yaml_count(l->yaml, node); i++) {
 		roce_yaml_node_t value;
-		const char *name = take_key(l, node, i, &value);
+		const char *name = roce_plan_take_key(l, node, i, &value);
 
 		if (name && roce_words_find(words, name) < 0)
-			add_unknown(l, roce_yaml_line(l->yaml, value), "key", name, words);
+			roce_plan_add_unknown(l, roce_yaml_line(l->yaml, value), "key", name,
+					      words);
 	}
 	return true;
 }
 
 /* NULL, said, where it is missing or no text. */
-static const char *need_text(struct loader *l, roce_yaml_node_t mapping, const char *where,
-			     const char *name)
+const char *roce_plan_need_text(struct roce_plan_loader *l, roce_yaml_node_t mapping,
+				const char *where, const char *name)
 {
-	roce_yaml_node_t node = find_value(l, mapping, name);
+	roce_yaml_node_t node = roce_plan_find_value(l, mapping, name);
 	const char *text = node ? roce_yaml_text(l->yaml, node) : NULL;
 
 	if (text && *text)
@@ -116,9 +108,10 @@ static const char *need_text(struct loader *l, roce_yaml_node_t mapping, const c
 	return NULL;
 }
 
-static double load_seconds(struct loader *l, roce_yaml_node_t mapping, const char *name, double def)
+static double load_seconds(struct roce_plan_loader *l, roce_yaml_node_t mapping, const char *name,
+			   double def)
 {
-	roce_yaml_node_t node = find_value(l, mapping, name);
+	roce_yaml_node_t node = roce_plan_find_value(l, mapping, name);
 	const char *text = node ? roce_yaml_text(l->yaml, node) : NULL;
 	uint64_t ps;
 
@@ -135,10 +128,10 @@ static double load_seconds(struct loader *l, roce_yaml_node_t mapping, const cha
 
 /* ---- kind and parameters ---- */
 
-static const struct roce_verify_kind *load_kind(struct loader *l, roce_yaml_node_t node,
+static const struct roce_verify_kind *load_kind(struct roce_plan_loader *l, roce_yaml_node_t node,
 						const char *where)
 {
-	const char *name = need_text(l, node, where, "kind");
+	const char *name = roce_plan_need_text(l, node, where, "kind");
 	const struct roce_verify_kind *kind = name ? roce_verify_kind_find(name) : NULL;
 	char words[512] = "";
 	size_t used = 0;
@@ -148,13 +141,13 @@ static const struct roce_verify_kind *load_kind(struct loader *l, roce_yaml_node
 	for (uint32_t i = 0; i < roce_verify_kind_count && used < sizeof(words); i++)
 		used += (size_t)snprintf(words + used, sizeof(words) - used, "%s%s", i ? "|" : "",
 					 roce_verify_kinds[i].name);
-	add_unknown(l, roce_yaml_line(l->yaml, find_value(l, node, "kind")), "kind of case", name,
-		    words);
+	roce_plan_add_unknown(l, roce_yaml_line(l->yaml, roce_plan_find_value(l, node, "kind")),
+			      "kind of case", name, words);
 	return NULL;
 }
 
-static void load_parameter(struct loader *l, const struct roce_verify_kind *kind, const char *name,
-			   roce_yaml_node_t node, void *out)
+static void load_parameter(struct roce_plan_loader *l, const struct roce_verify_kind *kind,
+			   const char *name, roce_yaml_node_t node, void *out)
 {
 	const struct roce_key *key = roce_section_find(&kind->parameters, name);
 	uint32_t line = roce_yaml_line(l->yaml, node);
@@ -176,7 +169,7 @@ static void load_parameter(struct loader *l, const struct roce_verify_kind *kind
 	}
 }
 
-static json_t *load_parameters(struct loader *l, const struct roce_verify_kind *kind,
+static json_t *load_parameters(struct roce_plan_loader *l, const struct roce_verify_kind *kind,
 			       roce_yaml_node_t node)
 {
 	struct roce_word_store store = {0};
@@ -196,7 +189,7 @@ static json_t *load_parameters(struct loader *l, const struct roce_verify_kind *
 	     node && roce_yaml_is_mapping(l->yaml, node) && i < roce_yaml_count(l->yaml, node);
 	     i++) {
 		roce_yaml_node_t value;
-		const char *name = take_key(l, node, i, &value);
+		const char *name = roce_plan_take_key(l, node, i, &value);
 
 		if (name)
 			load_parameter(l, kind, name, value, out);
@@ -209,130 +202,8 @@ static json_t *load_parameters(struct loader *l, const struct roce_verify_kind *
 
 /* ---- thresholds ---- */
 
-/* A factor ("3", "0.95", "95%") or a quantity of the unit. */
-static int parse_bound(const char *text, bool is_factor, enum roce_verify_unit unit, double *out)
-{
-	uint64_t value;
-	char *end;
-	int rc;
-
-	if (!is_factor)
-		return roce_verify_unit_parse(unit, text, out);
-	if (!isdigit((unsigned char)*text))
-		return -EINVAL;
-	*out = strtod(text, &end);
-	if (!*end)
-		return *out <= 1e6 ? 0 : -ERANGE;
-	rc = roce_unit_parse(ROCE_UNIT_PERCENT, text, &value);
-	if (!rc)
-		*out = (double)value / (double)ROCE_FRACTION_ONE;
-	return rc;
-}
-
-static bool load_bound(struct loader *l, roce_yaml_node_t mapping, const char *name, bool is_factor,
-		       enum roce_verify_unit unit, double *out)
-{
-	roce_yaml_node_t node = find_value(l, mapping, name);
-	const char *text = node ? roce_yaml_text(l->yaml, node) : NULL;
-	int rc;
-
-	if (!node)
-		return false;
-	rc = text ? parse_bound(text, is_factor, unit, out) : -EINVAL;
-	if (rc)
-		roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
-				 "%s: found %.60s, expected %s%s", name,
-				 roce_yaml_what(l->yaml, node),
-				 is_factor ? "how many times the value of the case in `of`, as 2.5"
-					   : roce_verify_unit_expected(unit),
-				 rc == -ERANGE ? ", and not so much" : "");
-	return !rc;
-}
-
-/* What no value can hold, and what every one does. */
-static void check_possible(struct loader *l, const struct roce_verify_threshold *t,
-			   enum roce_verify_unit unit)
-{
-	double most = roce_verify_unit_most(unit);
-	const char *text = roce_verify_unit_str(unit);
-
-	if (t->has_least && t->has_most && t->least > t->most)
-		roce_problem_add(l->problems, t->line,
-				 "impossible threshold: at_least is above at_most");
-	if (t->of && ((t->has_most && t->most <= 0) || (t->has_least && t->least <= 0)))
-		roce_problem_add(l->problems, t->line,
-				 "impossible threshold: a factor must be above 0");
-	if (t->of)
-		return;
-	if (t->has_most && t->most <= 0 && unit != ROCE_VERIFY_COUNT && unit != ROCE_VERIFY_PERCENT)
-		roce_problem_add(l->problems, t->line,
-				 "impossible threshold: no value is at most 0 %s", text);
-	if ((t->has_least && t->least > most) || (t->has_most && t->most > most))
-		roce_problem_add(l->problems, t->line,
-				 "impossible threshold: no value is above %.0f %s", most, text);
-	if (t->has_least && t->least <= 0 && !t->has_most)
-		roce_problem_add(l->problems, t->line,
-				 "impossible threshold: every value is at least 0 %s, it could "
-				 "never fail",
-				 text);
-}
-
-static void check_floor(struct loader *l, const struct roce_verify_case *c,
-			const struct roce_verify_threshold *t)
-{
-	const struct roce_verify_case *floor = roce_verify_plan_find(l->plan, t->of);
-
-	if (!floor || floor >= c)
-		roce_problem_add(l->problems, t->line,
-				 "of: found %.60s, expected the name of a case before this one",
-				 t->of);
-	else if (floor->kind && c->kind &&
-		 floor->kind->numbers[floor->value].unit != c->kind->numbers[c->value].unit)
-		roce_problem_add(l->problems, t->line,
-				 "of: %.60s is measured in %s, and this case in %s", t->of,
-				 roce_verify_unit_str(floor->kind->numbers[floor->value].unit),
-				 roce_verify_unit_str(c->kind->numbers[c->value].unit));
-}
-
-static void load_threshold(struct loader *l, struct roce_verify_case *c, const char *profile,
-			   roce_yaml_node_t node)
-{
-	enum roce_verify_unit unit = c->kind->numbers[c->value].unit;
-	struct roce_verify_threshold *t = NULL;
-	roce_yaml_node_t of;
-	const char *source;
-
-	for (uint32_t i = 0; i < c->threshold_count; i++) {
-		if (strcmp(c->thresholds[i].profile, profile) == 0)
-			t = &c->thresholds[i];
-	}
-	if (!check_keys(l, node, "a threshold", THRESHOLD_KEYS))
-		return;
-	if (!t && c->threshold_count == ROCE_VERIFY_PROFILES_MAX) {
-		roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
-				 "more than %u profiles", ROCE_VERIFY_PROFILES_MAX);
-		return;
-	}
-	t = t ? t : &c->thresholds[c->threshold_count++];
-	of = find_value(l, node, "of");
-	source = need_text(l, node, "a threshold", "source");
-	*t = (struct roce_verify_threshold){
-		.profile = profile,
-		.of = of ? need_text(l, node, "a threshold", "of") : NULL,
-		.source = source ? source : "",
-		.line = roce_yaml_line(l->yaml, node),
-	};
-	t->has_least = load_bound(l, node, "at_least", of, unit, &t->least);
-	t->has_most = load_bound(l, node, "at_most", of, unit, &t->most);
-	if (!find_value(l, node, "at_least") && !find_value(l, node, "at_most"))
-		roce_problem_add(l->problems, t->line,
-				 "a threshold: neither at_least nor at_most is there");
-	check_possible(l, t, unit);
-	if (t->of)
-		check_floor(l, c, t);
-}
-
-static void load_thresholds(struct loader *l, struct roce_verify_case *c, roce_yaml_node_t node)
+static void load_thresholds(struct roce_plan_loader *l, struct roce_verify_case *c,
+			    roce_yaml_node_t node)
 {
 	if (!roce_yaml_is_mapping(l->yaml, node)) {
 		roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
@@ -342,10 +213,10 @@ static void load_thresholds(struct loader *l, struct roce_verify_case *c, roce_y
 	}
 	for (uint32_t i = 0; i < roce_yaml_count(l->yaml, node); i++) {
 		roce_yaml_node_t value;
-		const char *profile = take_key(l, node, i, &value);
+		const char *profile = roce_plan_take_key(l, node, i, &value);
 
 		if (profile)
-			load_threshold(l, c, profile, value);
+			roce_plan_load_threshold(l, c, profile, value, ROCE_THRESHOLD_KEYS);
 	}
 }
 
@@ -358,10 +229,10 @@ static bool is_good_name(const char *name)
 	       !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-./")];
 }
 
-static const char *load_name(struct loader *l, roce_yaml_node_t node, const char *where,
+static const char *load_name(struct roce_plan_loader *l, roce_yaml_node_t node, const char *where,
 			     uint32_t index)
 {
-	const char *name = need_text(l, node, where, "name");
+	const char *name = roce_plan_need_text(l, node, where, "name");
 	uint32_t line = roce_yaml_line(l->yaml, node);
 
 	if (!name)
@@ -383,10 +254,10 @@ static const char *load_name(struct loader *l, roce_yaml_node_t node, const char
 	return name;
 }
 
-static uint32_t load_value(struct loader *l, const struct roce_verify_kind *kind,
+static uint32_t load_value(struct roce_plan_loader *l, const struct roce_verify_kind *kind,
 			   roce_yaml_node_t node)
 {
-	roce_yaml_node_t value = find_value(l, node, "value");
+	roce_yaml_node_t value = roce_plan_find_value(l, node, "value");
 	const char *text = value ? roce_yaml_text(l->yaml, value) : NULL;
 	int index = text ? roce_verify_number_find(kind, text) : -1;
 	char words[256] = "";
@@ -399,12 +270,12 @@ static uint32_t load_value(struct loader *l, const struct roce_verify_kind *kind
 	for (uint32_t i = 0; i < kind->number_count && used < sizeof(words); i++)
 		used += (size_t)snprintf(words + used, sizeof(words) - used, "%s%s", i ? "|" : "",
 					 kind->numbers[i].name);
-	add_unknown(l, roce_yaml_line(l->yaml, value), "value", roce_yaml_what(l->yaml, value),
-		    words);
+	roce_plan_add_unknown(l, roce_yaml_line(l->yaml, value), "value",
+			      roce_yaml_what(l->yaml, value), words);
 	return 0;
 }
 
-static void load_case(struct loader *l, roce_yaml_node_t node, uint32_t index)
+static void load_case(struct roce_plan_loader *l, roce_yaml_node_t node, uint32_t index)
 {
 	struct roce_verify_case *c = &l->plan->cases[index];
 	const char *proves;
@@ -412,25 +283,25 @@ static void load_case(struct loader *l, roce_yaml_node_t node, uint32_t index)
 
 	snprintf(where, sizeof(where), "case %u", index + 1);
 	c->line = roce_yaml_line(l->yaml, node);
-	if (!check_keys(l, node, where, CASE_KEYS))
+	if (!roce_plan_check_keys(l, node, where, CASE_KEYS))
 		return;
 	c->name = load_name(l, node, where, index);
 	c->kind = load_kind(l, node, where);
-	proves = need_text(l, node, where, "proves");
+	proves = roce_plan_need_text(l, node, where, "proves");
 	c->proves = proves ? proves : "";
 	c->takes_s = load_seconds(l, node, "takes", TAKES_S);
 	c->timeout_s = load_seconds(l, node, "timeout", TIMEOUT_S);
 	if (!c->kind)
 		return;
-	c->parameters = load_parameters(l, c->kind, find_value(l, node, "parameters"));
+	c->parameters = load_parameters(l, c->kind, roce_plan_find_value(l, node, "parameters"));
 	c->value = load_value(l, c->kind, node);
-	if (find_value(l, node, "thresholds"))
-		load_thresholds(l, c, find_value(l, node, "thresholds"));
+	if (roce_plan_find_value(l, node, "thresholds"))
+		load_thresholds(l, c, roce_plan_find_value(l, node, "thresholds"));
 }
 
-static bool load_list(struct loader *l, roce_yaml_node_t *out)
+static bool load_list(struct roce_plan_loader *l, roce_yaml_node_t *out)
 {
-	roce_yaml_node_t node = find_value(l, ROCE_YAML_ROOT, "cases");
+	roce_yaml_node_t node = roce_plan_find_value(l, ROCE_YAML_ROOT, "cases");
 
 	if (!node || !roce_yaml_is_list(l->yaml, node) || !roce_yaml_count(l->yaml, node)) {
 		roce_problem_add(l->problems, node ? roce_yaml_line(l->yaml, node) : 0,
@@ -448,19 +319,19 @@ static bool load_list(struct loader *l, roce_yaml_node_t *out)
 	return true;
 }
 
-static void load_file(struct loader *l)
+static void load_file(struct roce_plan_loader *l)
 {
 	roce_yaml_node_t list;
 	const char *name;
 	uint32_t count;
 
 	if (!roce_yaml_line(l->yaml, ROCE_YAML_ROOT) ||
-	    !check_keys(l, ROCE_YAML_ROOT, "a plan", "name|cases")) {
+	    !roce_plan_check_keys(l, ROCE_YAML_ROOT, "a plan", "name|cases")) {
 		if (!l->problems->count)
 			roce_problem_add(l->problems, 0, "the plan is empty");
 		return;
 	}
-	name = need_text(l, ROCE_YAML_ROOT, "a plan", "name");
+	name = roce_plan_need_text(l, ROCE_YAML_ROOT, "a plan", "name");
 	l->plan->name = name ? name : "";
 	if (!load_list(l, &list))
 		return;
@@ -479,7 +350,7 @@ static void load_file(struct loader *l)
 struct roce_verify_plan *roce_verify_plan_load(const char *text, size_t length, const char *file,
 					       struct roce_problems *problems)
 {
-	struct loader l = {.problems = problems};
+	struct roce_plan_loader l = {.problems = problems};
 
 	l.yaml = roce_yaml_create(text, length, problems);
 	if (!l.yaml)

@@ -185,7 +185,7 @@ static void expect_selection(const char *only, const char *skip, const char *wan
 	struct roce_verify_plan *plan = load_good(three);
 	char found[8] = "";
 
-	(void)roce_verify_plan_select(plan, only, skip);
+	(void)roce_verify_plan_select(plan, only, skip, "soft");
 	for (uint32_t i = 0; i < plan->case_count; i++)
 		found[i] = plan->cases[i].is_wanted ? '1' : '0';
 	assert_string_equal(found, wanted);
@@ -210,6 +210,55 @@ static void select__takes_floors_along(void **state)
 	(void)state;
 	expect_selection("a", NULL, "110");
 	expect_selection("a", "floor", "110");
+}
+
+static void profile__adds_thresholds(void **state)
+{
+	static const char text[] = "profile: site\n"
+				   "thresholds:\n"
+				   "- {case: a, at_most: 7us, source: s}\n"
+				   "- {case: ab/read_2, at_most: 3, of: floor/f, source: s}\n";
+	struct roce_verify_plan *plan = load_good(three);
+	struct roce_problems problems;
+
+	(void)state;
+	roce_problems_init(&problems, "f.yaml");
+	assert_string_equal(roce_verify_profile_load(plan, text, strlen(text), &problems), "site");
+	assert_true(roce_verify_case_threshold(&plan->cases[1], "site")->most == 7);
+	assert_string_equal(roce_verify_case_threshold(&plan->cases[2], "site")->of, "floor/f");
+	assert_null(roce_verify_case_threshold(&plan->cases[0], "site"));
+	assert_non_null(roce_verify_case_threshold(&plan->cases[1], "soft"));
+	roce_verify_plan_destroy(plan);
+}
+
+static void profile__refuses(void **state)
+{
+	static const char *const rows[][2] = {
+		{"", "f.yaml: the profile is empty"},
+		{"profile: x", "f.yaml: thresholds: found nothing, expected a list"},
+		{"profile: x\nthresholds: [a]",
+		 "f.yaml:2: a threshold: found a, expected a mapping"},
+		{"profile: x\nthresholds: [{at_most: 1us, source: s}]",
+		 "f.yaml:2: a threshold: `case` is missing, expected a text"},
+		{"profile: x\nthresholds:\n- {case: none/x, at_most: 1us, source: s}",
+		 "f.yaml:3: case: the plan has none of the name none/x"},
+		{"profile: x\nthresholds:\n- {case: a, at_most: 1Gb/s, source: s}",
+		 "f.yaml:3: at_most: found 1Gb/s, expected a time"},
+		{"profile: x\nthresholds:\n- {case: floor, at_most: 1, of: floor/f, source: s}",
+		 "f.yaml:3: of: found floor/f, expected the name of a case before this one"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct roce_verify_plan *plan = load_good(three);
+		struct roce_problems problems;
+
+		roce_problems_init(&problems, "f.yaml");
+		assert_null(
+			roce_verify_profile_load(plan, rows[i][0], strlen(rows[i][0]), &problems));
+		assert_memory_equal(problems.text[0], rows[i][1], strlen(rows[i][1]));
+		roce_verify_plan_destroy(plan);
+	}
 }
 
 static void built_in__plans_are_good(void **state)
@@ -287,6 +336,8 @@ int main(void)
 		cmocka_unit_test(plan__tells_all_mistakes),
 		cmocka_unit_test(select__by_patterns),
 		cmocka_unit_test(select__takes_floors_along),
+		cmocka_unit_test(profile__adds_thresholds),
+		cmocka_unit_test(profile__refuses),
 		cmocka_unit_test(built_in__plans_are_good),
 		cmocka_unit_test(unit__reads_and_writes),
 		cmocka_unit_test(kind__each_gives_its_parameters),

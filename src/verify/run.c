@@ -90,6 +90,8 @@ static bool take_message(struct runner *r, int side, json_t *message)
 					 roce_json_text(message, "reason"));
 		json_decref(r->record->facts[side]);
 		r->record->facts[side] = json_incref(message);
+		json_object_del(message, "is");
+		json_object_del(message, "run");
 		return true;
 	}
 	if ((uint32_t)roce_json_number(message, "run") != r->number)
@@ -182,6 +184,10 @@ static bool say_hello(struct runner *r)
 			return break_off(r, "the %s's agent is version %s, and this is %s",
 					 side_str(side), roce_json_text(facts, "version"),
 					 UROCE_VERSION);
+		if (!json_array_size(json_object_get(json_object_get(facts, "facts"), "devices")))
+			return break_off(
+				r, "the %s has no verbs device (its library: %s)", side_str(side),
+				roce_json_text(json_object_get(facts, "facts"), "libibverbs"));
 	}
 	return true;
 }

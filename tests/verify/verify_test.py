@@ -280,8 +280,8 @@ class SelfTest(Verify):
         ns = topology.make_namespace()
         ns.run("ip", "link", "set", "lo", "down")
         done = self.start("--self-test", "--json", self.json, ns=ns)
-        self.assertEqual(done.wait(120), 1, done.output())
-        self.assertIn("FAIL", done.output())
+        self.assertEqual(done.wait(120), 2, done.output())
+        self.assertIn("the initiator has no verbs device", done.output())
 
 
 class Broken(Verify):
@@ -367,6 +367,16 @@ class BadInput(Verify):
         for text, expected in rows:
             path = self.write(text)
             self.expect(path + expected if expected[0] == ":" else expected, "--plan", path)
+
+    def test_profile_files(self):
+        profile = self.write("profile: site\nthresholds:\n"
+                             "- {case: a/write, at_most: 1ns, source: mine}\n", "site.yaml")
+        report = self.run_plan(PLAN, "--only", "a/write", "--profile", profile, status=1)
+        self.assertEqual(report["profile"], "site")
+        self.assertEqual([(c["name"], c["limit"]["source"]) for c in report["cases"]],
+                         [("a/write", "mine")])
+        profile = self.write("profile: site\nthresholds:\n- {case: b, at_most: 1ns, source: mine}\n")
+        self.expect(profile + ":3: case: the plan has none of the name b", "--profile", profile)
 
     def test_options(self):
         plan = self.write(PLAN)

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A profile of one's own: thresholds for cases of a plan, in a file beside it. Patterns are those
+ * of --only; a later entry replaces an earlier one.
+ */
+#include "verify/plan_internal.h"
+
+#include "verify/kind.h"
+
+static void load_entry(struct roce_plan_loader *l, const char *profile, roce_yaml_node_t node)
+{
+	const char *pattern = roce_yaml_is_mapping(l->yaml, node)
+				      ? roce_plan_need_text(l, node, "a threshold", "case")
+				      : NULL;
+	uint32_t count = 0;
+
+	if (!pattern) {
+		roce_plan_check_keys(l, node, "a threshold", "case|" ROCE_THRESHOLD_KEYS);
+		return;
+	}
+	for (uint32_t i = 0; i < l->plan->case_count; i++) {
+		struct roce_verify_case *c = &l->plan->cases[i];
+
+		if (!roce_verify_pattern_fits(pattern, c->name))
+			continue;
+		count++;
+		roce_plan_load_threshold(l, c, profile, node, "case|" ROCE_THRESHOLD_KEYS);
+	}
+	if (!count)
+		roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
+				 "case: the plan has none of the name %.60s", pattern);
+}
+
+static const char *load(struct roce_plan_loader *l)
+{
+	roce_yaml_node_t list;
+	const char *profile;
+
+	if (!roce_yaml_line(l->yaml, ROCE_YAML_ROOT) ||
+	    !roce_plan_check_keys(l, ROCE_YAML_ROOT, "a profile", "profile|thresholds"))
+		return NULL;
+	profile = roce_plan_need_text(l, ROCE_YAML_ROOT, "a profile", "profile");
+	list = roce_plan_find_value(l, ROCE_YAML_ROOT, "thresholds");
+	if (!list || !roce_yaml_is_list(l->yaml, list)) {
+		roce_problem_add(l->problems, list ? roce_yaml_line(l->yaml, list) : 0,
+				 "thresholds: found %.60s, expected a list",
+				 list ? roce_yaml_what(l->yaml, list) : "nothing");
+		return NULL;
+	}
+	for (uint32_t i = 0; profile && i < roce_yaml_count(l->yaml, list); i++)
+		load_entry(l, profile, roce_yaml_item(l->yaml, list, i));
+	return profile;
+}
+
+const char *roce_verify_profile_load(struct roce_verify_plan *plan, const char *text, size_t length,
+				     struct roce_problems *problems)
+{
+	struct roce_plan_loader l = {.plan = plan, .problems = problems};
+	const char *profile;
+
+	l.yaml = roce_yaml_create(text, length, problems);
+	if (!l.yaml)
+		return NULL;
+	roce_yaml_destroy(plan->profile_yaml);
+	plan->profile_yaml = l.yaml;
+	profile = load(&l);
+	if (!profile && !problems->count)
+		roce_problem_add(problems, 0, "the profile is empty");
+	return problems->count ? NULL : profile;
+}
