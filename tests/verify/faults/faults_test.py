@@ -7,6 +7,7 @@
 Exit status 77 where no network namespace can be made.
 """
 import argparse
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
+AT_ONCE = 4  # most of the time is waiting for what does not come
 ALL = "1/1"
 LATE_US, SLOW_US = 20, 100  # processor time, the least of many: a busy machine adds nothing
 
@@ -91,7 +93,7 @@ class Probe:
     def __init__(self, program, library, folder):
         self.program = program
         self.library = library
-        self.report = os.path.join(folder, "report")
+        self.folder = folder
 
     def run(self, *trial, plant=None):
         """(exit status, output) of the probe; how often the fault was planted."""
@@ -100,15 +102,16 @@ class Probe:
         # leaks is no news.
         env["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0"
         env["LD_PRELOAD"] = self.library
+        report = os.path.join(self.folder, f"{plant}-{'-'.join(trial)}".replace("/", "_"))
         if plant:
-            env.update(PLANT=plant, PLANT_REPORT=self.report)
+            env.update(PLANT=plant, PLANT_REPORT=report)
         done = subprocess.run([self.program, *trial], env=env, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=100, text=True, check=False)
         planted = 0
-        if plant and os.path.exists(self.report):
-            with open(self.report, encoding="ascii") as f:
+        if plant and os.path.exists(report):
+            with open(report, encoding="ascii") as f:
                 planted = int(f.read().split()[1])
-            os.unlink(self.report)
+            os.unlink(report)
         return done.returncode, done.stdout, planted
 
     def listed(self):
@@ -179,11 +182,11 @@ def main():
         listed = probe.listed()
         if sorted(listed) != sorted(NOTICED):
             failures.append(f"table and test differ: {sorted(set(listed) ^ set(NOTICED))}")
-        for fault in listed:
-            if args.only and args.only != fault:
-                continue
-            for expectation in [NOTICED[fault], *FURTHER.get(fault, [])]:
-                wrong = judge(probe, fault, *expectation)
+        chosen = [(fault, expectation) for fault in listed if args.only in (None, fault)
+                  for expectation in [NOTICED[fault], *FURTHER.get(fault, [])]]
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            for (fault, expectation), wrong in zip(
+                    chosen, pool.map(lambda c: judge(probe, c[0], *c[1]), chosen)):
                 print(f"{'FAIL' if wrong else 'ok  '} {fault}: {expectation[0]}", flush=True)
                 if wrong:
                     failures.append(f"{fault}: {wrong}")
