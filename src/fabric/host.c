@@ -547,6 +547,8 @@ static int init_device(struct roce_fabric_host *host)
 		.ack_interval_packets = host->cfg.ack_interval_packets,
 		.burst_packets = BURST_PACKETS,
 		.segment_bytes = host->cfg.segment_bytes,
+		.qp_window_bytes = host->cfg.window_bytes,
+		.is_qp_window_by_rate = host->cfg.is_window_by_rate,
 		.recovery =
 			host->cfg.is_go_back_0 ? ROCE_RECOVERY_GO_BACK_0 : ROCE_RECOVERY_GO_BACK_N,
 		.timing = host->cfg.timing ? roce_timing_find(host->cfg.timing) : NULL,

@@ -119,6 +119,10 @@ struct roce_fabric_host_config {
 	const char *timing; /* of ACK timeouts: a name of transport/timing.h; NULL: "spec" */
 	uint32_t ack_interval_packets; /* an ACK is asked for at least so often */
 	uint32_t segment_bytes; /* packets of RC and UC carry so many, if less than the path MTU */
+	/* Payload of a queue pair that may be unacknowledged, 0: no limit; by rate: as much of it
+	 * as the rate that it may send with is of the line. */
+	uint32_t window_bytes;
+	bool is_window_by_rate;
 	/* After a loss the whole message is sent again, as early adapters did it; on all hosts. */
 	bool is_go_back_0;
 	bool is_tagged;		 /* frames have an 802.1Q tag with their priority; else no PCP */

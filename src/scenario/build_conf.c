@@ -220,6 +220,8 @@ void roce_build_host(const struct roce_plan *plan, uint32_t node,
 	out->ack_prio = (int8_t)c->ack_prio;
 	if (c->ack_prio >= 0)
 		out->ack_dscp = (uint8_t)(c->ack_prio * 8);
+	out->window_bytes = bytes_of(c->window);
+	out->is_window_by_rate = c->window_by_rate;
 	out->ack_turn = (uint8_t)c->ack_first;
 	set_cc(c, out);
 	out->segment_bytes = (uint32_t)c->segment;

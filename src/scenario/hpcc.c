@@ -73,6 +73,8 @@ static void set_host(struct roce_host_conf *host, const struct roce_hpcc_config 
 	host->ack_interval = config->ack_interval;
 	/* In switches they stand behind data all the same. */
 	host->ack_first = config->is_ack_strict ? ROCE_FABRIC_ACK_ALWAYS : ROCE_FABRIC_ACK_FIRST;
+	host->window_by_rate = config->is_window_by_rate;
+	host->recovery = config->is_go_back_0;
 	host->pause_endless = true;
 	host->pause_response = 0;
 	host->cc = config->has_qcn && config->cc_mode ? ROCE_HOST_CC_DCQCN : ROCE_HOST_CC_NONE;
@@ -233,8 +235,13 @@ static bool plan_texts(struct roce_plan *plan, struct roce_scenario *s,
 	s->general.until = config.stop_ps;
 	set_switch(&s->sw, &config, &plan->flows);
 	set_host(&s->host, &config, &plan->flows);
+	if (config.is_go_back_0) /* a message is what is sent anew */
+		for (uint32_t i = 0; i < plan->flows.count; i++)
+			plan->flows.at[i].message_bytes = (uint32_t)config.chunk_bytes;
 	if (!roce_plan_begin(plan, problems) || !set_links(plan, *links, &config))
 		return false;
+	if (config.has_window)
+		s->host.window = roce_hpcc_window_bytes(plan, config.payload_bytes);
 	set_down(plan, s, &config, problems);
 	return set_ports(plan, &config, problems) && problems->count == 0;
 }

@@ -14,7 +14,12 @@
  *   - ECMP by murmur3 over its addresses and ports, seeded by the switch's number; next hops in the
  *     order in which a search from the destination finds them, the last number first
  *
- * What changes results and is not simulated (other CC_MODEs, windows, go-back-0) is refused.
+ *   - HAS_WIN: a queue pair has at most the largest product of bandwidth and round trip on its way,
+ *     with VAR_WIN 1 a part of it as its rate is of the line
+ *   - L2_BACK_TO_ZERO: after a loss the chunk is sent again, which is a message here
+ *
+ * What changes results and is not simulated (other CC_MODEs, windows that differ by pair) is
+ * refused.
  */
 #ifndef ROCE_SCENARIO_HPCC_H
 #define ROCE_SCENARIO_HPCC_H

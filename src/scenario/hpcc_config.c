@@ -53,9 +53,12 @@ static const struct entry entries[] = {
 	{"MIN_RATE", PARAM_MBPS, DCQCN_AT(rpg_min_rate), NULL},
 	{"ERROR_RATE_PER_LINK", FRACTION, AT(loss), NULL},
 	{"L2_ACK_INTERVAL", NUMBER, AT(ack_interval), NULL},
-	{"L2_BACK_TO_ZERO", ONLY, 0, "0"},
+	{"L2_BACK_TO_ZERO", FLAG, AT(is_go_back_0), NULL},
 	{"L2_WAIT_FOR_ACK", ONLY, 0, "0"},
-	{"HAS_WIN", ONLY, 0, "0"},
+	{"HAS_WIN", FLAG, AT(has_window), NULL},
+	{"GLOBAL_T", FLAG, AT(has_global_window), NULL},
+	{"VAR_WIN", FLAG, AT(is_window_by_rate), NULL},
+	{"L2_CHUNK_SIZE", NUMBER, AT(chunk_bytes), NULL},
 	{"ACK_HIGH_PRIO", FLAG, AT(is_ack_strict), NULL},
 	{"LINK_DOWN", DOWN, 0, NULL},
 	{"KMAX_MAP", MAP, AT(kmax), NULL},
@@ -74,9 +77,6 @@ static const struct entry entries[] = {
 	{"QLEN_MON_DUMP_INTERVAL", IGNORED, 0, NULL},
 	{"QLEN_MON_INTERVAL", IGNORED, 0, NULL},
 	{"ENABLE_TRACE", IGNORED, 0, NULL},
-	{"L2_CHUNK_SIZE", IGNORED, 0, NULL}, /* of go-back-0 */
-	{"GLOBAL_T", IGNORED, 0, NULL},	     /* of windows */
-	{"VAR_WIN", IGNORED, 0, NULL},
 	{"FAST_REACT", IGNORED, 0, NULL}, /* of HPCC */
 	{"U_TARGET", IGNORED, 0, NULL},
 	{"MI_THRESH", IGNORED, 0, NULL},
@@ -170,11 +170,9 @@ static bool read_value(struct roce_hpcc_cursor *c, const struct entry *e,
 		if (!roce_hpcc_word(c, e->key))
 			return false;
 		if (strcmp(c->word, e->only) != 0)
-			roce_problem_add(
-				c->problems, c->line, "%s %.20s%s is not simulated, expected %s",
-				e->key, c->word,
-				strcmp(e->key, "L2_BACK_TO_ZERO") == 0 ? " (go-back-0)" : "",
-				e->only);
+			roce_problem_add(c->problems, c->line,
+					 "%s %.20s is not simulated, expected %s", e->key, c->word,
+					 e->only);
 		return true;
 	case NUMBER:
 	case PARAM:
@@ -217,8 +215,20 @@ static void check_config(const struct roce_hpcc_config *config, struct roce_prob
 {
 	if (config->cc_mode > 1)
 		roce_problem_add(problems, 0,
-				 "CC_MODE %llu is not simulated, expected 1 (DCQCN) or 0 (none)",
-				 (unsigned long long)config->cc_mode);
+				 "CC_MODE %llu%s is not simulated, expected 1 (DCQCN) or 0 (none)",
+				 (unsigned long long)config->cc_mode,
+				 config->cc_mode == 3	 ? " (HPCC)"
+				 : config->cc_mode == 7	 ? " (TIMELY)"
+				 : config->cc_mode == 8	 ? " (DCTCP)"
+				 : config->cc_mode == 10 ? " (HPCC-PINT)"
+							 : "");
+	if (config->has_window && !config->has_global_window)
+		roce_problem_add(problems, 0,
+				 "GLOBAL_T 0 (a window for each pair of hosts) is not simulated, "
+				 "expected 1 with HAS_WIN 1");
+	if (config->is_go_back_0 && config->chunk_bytes == 0)
+		roce_problem_add(problems, 0,
+				 "L2_CHUNK_SIZE: found 0, expected bytes with L2_BACK_TO_ZERO 1");
 	if (config->payload_bytes == 0 || config->payload_bytes > 4096)
 		roce_problem_add(problems, 0, "PACKET_PAYLOAD_SIZE: found %llu, expected 1 to 4096",
 				 (unsigned long long)config->payload_bytes);
@@ -252,6 +262,7 @@ bool roce_hpcc_read_config(const char *text, struct roce_hpcc_config *out,
 		.cc_mode = 1,
 		.has_qcn = true,
 		.is_ack_strict = true,
+		.has_global_window = true,
 	};
 	for (uint32_t i = 0; i < ROCE_DCQCN_PARAM_COUNT; i++)
 		out->dcqcn[i] = ROCE_AUTO;

@@ -30,6 +30,11 @@ struct roce_hpcc_config {
 	uint64_t cc_mode;
 	bool has_qcn;
 	bool is_ack_strict;
+	bool has_window;
+	bool has_global_window; /* one size for all pairs of hosts */
+	bool is_window_by_rate;
+	bool is_go_back_0;
+	uint64_t chunk_bytes;	   /* of go-back-0: back to the beginning of such a part */
 	uint64_t loss;		   /* of every link, 10^-15 */
 	struct roce_hpcc_map kmin; /* kB */
 	struct roce_hpcc_map kmax;
@@ -49,6 +54,11 @@ void roce_hpcc_skip_line(struct roce_hpcc_cursor *c);
 bool roce_hpcc_number(struct roce_hpcc_cursor *c, const char *what, uint64_t max, uint64_t *out);
 bool roce_hpcc_quantity(struct roce_hpcc_cursor *c, const char *what, enum roce_unit unit,
 			uint64_t *out);
+
+#define ROCE_HPCC_NO_HOST UINT32_MAX
+
+/* Of a plan with its links. 0: out of memory. */
+uint64_t roce_hpcc_window_bytes(const struct roce_plan *plan, uint64_t payload_bytes);
 
 bool roce_hpcc_read_config(const char *text, struct roce_hpcc_config *out,
 			   struct roce_problems *problems);

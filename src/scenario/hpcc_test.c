@@ -125,10 +125,15 @@ static void hpcc_plan__each_mistake(void **state)
 		{topology, "1\n0 1 3 100 9 soon\n", config, "/f:2: start: found \"soons\""},
 		{topology, "0\n", config, "/f:1: no flows"},
 		{topology, flows, "CC_MOD 1\n", "/c:1: unknown key CC_MOD; did you mean CC_MODE?"},
-		{topology, flows, "CC_MODE 3\n", "/c: CC_MODE 3 is not simulated"},
-		{topology, flows, "\nHAS_WIN 1\n", "/c:2: HAS_WIN 1 is not simulated, expected 0"},
-		{topology, flows, "L2_BACK_TO_ZERO 1\n",
-		 "/c:1: L2_BACK_TO_ZERO 1 (go-back-0) is not simulated"},
+		{topology, flows, "CC_MODE 3\n", "/c: CC_MODE 3 (HPCC) is not simulated"},
+		{topology, flows, "CC_MODE 7\n", "/c: CC_MODE 7 (TIMELY) is not simulated"},
+		{topology, flows, "CC_MODE 8\n", "/c: CC_MODE 8 (DCTCP) is not simulated"},
+		{topology, flows, "CC_MODE 2\n", "/c: CC_MODE 2 is not simulated"},
+		{topology, flows, "HAS_WIN 1\nGLOBAL_T 0\n", "/c: GLOBAL_T 0 (a window for each"},
+		{topology, flows, "\nHAS_WIN 2\n", "/c:2: HAS_WIN: found 2, expected at most 1"},
+		{topology, flows, "\nL2_WAIT_FOR_ACK 1\n",
+		 "/c:2: L2_WAIT_FOR_ACK 1 is not simulated"},
+		{topology, flows, "L2_BACK_TO_ZERO 1\n", "/c: L2_CHUNK_SIZE: found 0"},
 		{topology, flows, "RATE_AI 20\n", "/c:1: RATE_AI: found \"20\", expected a rate"},
 		{topology, flows, "RP_TIMER 0\n", "/c: rpg_time_reset is 0 us, expected 1 to"},
 		{topology, flows, "KMAX_MAP 1 100000000000 many\n",
@@ -230,17 +235,39 @@ static void hpcc_plan__permutation_as_there(void **state)
 }
 #endif
 
-/* Its manual has the two values the wrong way round. */
-static void hpcc_plan__case_081_go_back_0_is_named(void **state)
+/* Its manual has the two values the wrong way round: 1 goes back to the chunk's beginning. */
+static void hpcc_plan__case_081_go_back_0_is_1(void **state)
 {
+	char text[512];
+
 	(void)state;
-	assert_false(make(topology, flows, "L2_BACK_TO_ZERO 1\n"));
-	assert_non_null(strstr(problems.text[0],
-			       "L2_BACK_TO_ZERO 1 (go-back-0) is not simulated, expected 0"));
+	snprintf(text, sizeof(text), "%sL2_BACK_TO_ZERO 1\nL2_CHUNK_SIZE 4000\n", config);
+	if (!make(topology, flows, text))
+		fail_msg("%s", problems.text[0]);
+	assert_int_equal(scenario->host.recovery, 1);
+	assert_int_equal(plan.flows.at[0].message_bytes, 4000);
 	drop();
-	assert_false(make(topology, flows, "L2_BACK_TO_ZERO 0\n"));
-	assert_null(
-		strstr(problems.text[0], "L2_BACK_TO_ZERO")); /* but the thresholds are missing */
+	snprintf(text, sizeof(text), "%sL2_BACK_TO_ZERO 0\nL2_CHUNK_SIZE 4000\n", config);
+	assert_true(make(topology, flows, text));
+	assert_int_equal(scenario->host.recovery, 0);
+	assert_int_equal(plan.flows.at[0].message_bytes, 0);
+	drop();
+}
+
+/* Hosts 0 and 1 to 2: 1, 2 and 1 us and twice 80 ns and once 40 for 1000 bytes, at 100 Gb/s. */
+static void hpcc_plan__window(void **state)
+{
+	char text[512];
+
+	(void)state;
+	snprintf(text, sizeof(text), "%sHAS_WIN 1\nVAR_WIN 1\n", config);
+	if (!make(topology, flows, text))
+		fail_msg("%s", problems.text[0]);
+	assert_int_equal(scenario->host.window, (2 * 4000 + 200) * 100 / 8);
+	assert_true(scenario->host.window_by_rate);
+	drop();
+	assert_true(make(topology, flows, config));
+	assert_int_equal(scenario->host.window, 0);
 	drop();
 }
 
@@ -267,11 +294,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hpcc_plan__what_the_files_say),
 		cmocka_unit_test(hpcc_plan__each_mistake),
+		cmocka_unit_test(hpcc_plan__window),
 		cmocka_unit_test(hpcc_plan__incasts_as_there),
 #ifndef ROCE_DEBUG
 		cmocka_unit_test(hpcc_plan__permutation_as_there),
 #endif
-		cmocka_unit_test(hpcc_plan__case_081_go_back_0_is_named),
+		cmocka_unit_test(hpcc_plan__case_081_go_back_0_is_1),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

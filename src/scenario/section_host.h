@@ -55,6 +55,10 @@ enum roce_host_cc { ROCE_HOST_CC_NONE, ROCE_HOST_CC_DCQCN };
 	X(ack_first, "ack_first", WORD, "no", NULL, NULL, "no|yes|always", 0,                      \
 	  "acknowledgements leave before data of their priority; always: while it is paused, too",  \
 	  "no: queue pairs take turns; HPCC ns-3: yes, with ACK_HIGH_PRIO 1 always")               \
+	X(window, "window", BYTES, "0", NULL, "1GB", NULL, 0,                                      \
+	  "payload of a queue pair that may be unacknowledged; 0: no limit", NULL)                 \
+	X(window_by_rate, "window_by_rate", BOOL, "false", NULL, NULL, NULL, 0,                    \
+	  "as much of it as the queue pair's rate is of the line", NULL)                           \
 	X(recovery, "recovery", WORD, "go-back-n", NULL, NULL, "go-back-n|go-back-0", 0,           \
 	  "after a loss comes again what is missing and all behind it, or the whole message",      \
 	  "go-back-n: the specification; go-back-0: early adapters, why it was given up")          \

@@ -164,6 +164,20 @@ static bool send_unreliable_segment(struct roce_qp *qp, struct roce_send_wqe *wq
 	return true;
 }
 
+/* With `more` bytes behind what is on its way. */
+static bool is_own_window_full(struct roce_qp *qp, uint32_t more, roce_ns_t now)
+{
+	const struct roce_transport_config *cfg = &qp->t->cfg;
+	uint64_t window = cfg->qp_window_bytes;
+	uint64_t packets = (qp->req.next_psn.v - qp->req.una.v) & ROCE_PSN_MASK;
+
+	if (!window || (!packets && !more))
+		return false;
+	if (cfg->is_qp_window_by_rate && roce_cc_is_on(&qp->cc))
+		window = window * roce_cc_rate(&qp->cc, now) / qp->cc.cfg->line_kbit_per_s;
+	return packets * qp->mtu + more >= window;
+}
+
 /* SEND and WRITE: one packet, charged to the peer's window. */
 static bool send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe, struct roce_tx_pkt *pkt,
 			 roce_ns_t now)
@@ -175,6 +189,11 @@ static bool send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe, struct r
 	uint32_t cost = bytes + ROCE_WINDOW_PACKET_COST;
 	bool is_last = roce_psn_is_equal(req->next_psn, wqe->last_psn);
 
+	if (is_own_window_full(qp, 0, now)) {
+		ROCE_MARK(requester_own_window_full);
+		wait_on(qp, &qp->peer->waiters);
+		return false;
+	}
 	if (!roce_window_has_room(window, cost)) {
 		ROCE_MARK(requester_window_full);
 		roce_count(qp->t, ROCE_STAT_WINDOW_BLOCKED);
@@ -186,7 +205,8 @@ static bool send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe, struct r
 	req->inflight += cost;
 	/* An ACK is asked for wherever the requester may have to stop and wait. */
 	if (is_last || ++req->since_ack_req >= qp->t->cfg.ack_interval_packets ||
-	    !roce_window_has_room(window, qp->mtu + ROCE_WINDOW_PACKET_COST)) {
+	    !roce_window_has_room(window, qp->mtu + ROCE_WINDOW_PACKET_COST) ||
+	    is_own_window_full(qp, qp->mtu, now)) {
 		pkt->hdr.ack_req = true;
 		req->since_ack_req = 0;
 	}

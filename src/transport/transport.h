@@ -81,6 +81,10 @@ struct roce_transport_config {
 	 * compared with simulators whose packets are not a power of two. The peer must do the same.
 	 * 0: no. */
 	uint32_t segment_bytes;
+	/* Payload of SENDs and WRITEs of one queue pair that may be unacknowledged: no packet
+	 * begins beyond. 0: no limit of its own. By rate: at so much of the line as `cc` allows. */
+	uint32_t qp_window_bytes;
+	bool is_qp_window_by_rate;
 	enum roce_recovery recovery;	  /* the peer must have the same */
 	const struct roce_timing *timing; /* of local ACK timeouts; NULL: the specification's */
 	roce_ns_t ack_timeout_floor_ns;	  /* local ACK timeouts are at least this; 0: as asked */

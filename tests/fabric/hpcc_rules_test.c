@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Single rules that the fabric has for the sake of HPCC's ns-3 simulator, each where it shows:
- * whose turn acknowledgements have at a host, and what a nanosecond is.
+ * whose turn acknowledgements have at a host, windows of queue pairs, and what a nanosecond is.
  */
 #include "fabric/fat_tree.h"
 
@@ -95,11 +95,40 @@ static void line__whole_nanoseconds_are_one_less(void **state)
 	net_end(&net);
 }
 
+/* Ten packets go, and then one for each ACK: ten in each round trip, as many as fit into the window
+ * begun; with 9,001 bytes too. Without a window the line is full. */
+static void window__so_much_in_each_round_trip(void **state)
+{
+	static const uint32_t windows[] = {10000, 9001, 0};
+	/* To the switch, on, and the ACK the same way. */
+	const uint64_t round_ps = 2 * (1000 + 83 + 1000 + 4) * PS_PER_NS;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		struct roce_fabric_flow_config flow = hpcc_flow(0, 1, 1000000);
+		struct net net;
+		uint64_t ps;
+
+		hpcc_defaults(&net);
+		net.host.window_bytes = windows[i];
+		net_star(&net, 2);
+		net_add(&net, &flow);
+		net_run(&net, PS_PER_S, ROCE_FABRIC_END_DONE);
+		ps = net_result(&net, 0).done_ps;
+		if (windows[i]) /* a hundred rounds, the last one ends with its tenth packet */
+			assert_int_equal(ps, 100 * round_ps + 9 * 83 * PS_PER_NS);
+		else
+			assert_int_equal(ps, round_ps + 999 * 83 * PS_PER_NS);
+		net_end(&net);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ack_turn__before_data),
 		cmocka_unit_test(ack_turn__paused_with_its_priority_or_not),
+		cmocka_unit_test(window__so_much_in_each_round_trip),
 		cmocka_unit_test(line__whole_nanoseconds_are_one_less),
 	};
 
