@@ -146,7 +146,7 @@ def judge(probe, fault, trial, expected, least=None):
 
 
 def check_rates(probe):
-    """One of three, which one by the seed; what cannot be understood ends the program."""
+    """One of eight, which one by the seed; what cannot be understood ends the program."""
     found = set()
     for seed in range(1, 9):
         status, output, planted = probe.run("send", plant=f"wrong-immediate,1/8,{seed}")

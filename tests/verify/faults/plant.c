@@ -107,7 +107,7 @@ __attribute__((constructor)) static void read_environment(void)
 __attribute__((destructor)) static void report(void)
 {
 	const char *path = getenv("PLANT_REPORT");
-	FILE *f = active.id != PLANT_COUNT && path ? fopen(path, "ae") : NULL;
+	FILE *f = active.opportunities && path ? fopen(path, "ae") : NULL;
 
 	if (!f)
 		return;

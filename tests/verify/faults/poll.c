@@ -6,7 +6,6 @@
  */
 #include "plant.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
