@@ -170,6 +170,17 @@
 /* From the last success to the failure. */
 #define ROCE_VERIFY_NUMBERS_INTERRUPTED(M) M("ended", TIME) M("messages", COUNT)
 
+#define ROCE_VERIFY_THREADS(X, T)                                                                  \
+	X(T, threads, "threads", COUNT, "8", "1", "256", NULL, 0, "each with a queue pair of its own", \
+	  NULL)                                                                                    \
+	X(T, numa, "numa", BOOL, "false", NULL, NULL, NULL, 0,                                     \
+	  "one thread for each NUMA node, bound to it, whatever `threads` says", NULL)             \
+	X(T, size, "size", BYTES, "16KiB", "1", "16MiB", NULL, 0, "of a message", NULL)            \
+	X(T, duration, "duration", TIME, "1s", "10ms", "600s", NULL, 0, "of posting", NULL)
+
+/* Of all together; Jain's index of their rates. */
+#define ROCE_VERIFY_NUMBERS_THREADS(M) M("rate", RATE) M("fairness", PERCENT)
+
 /* K(name, PARAMETERS, NUMBERS, text) */
 #define ROCE_VERIFY_KINDS(K)                                                                       \
 	K(latency, ROCE_VERIFY_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                               \
@@ -194,6 +205,8 @@
 	  "objects of all sorts, made and destroyed many times")                                   \
 	K(interrupted, ROCE_VERIFY_INTERRUPTED, ROCE_VERIFY_NUMBERS_INTERRUPTED,                   \
 	  "the target goes away in the middle of WRITEs")                                          \
+	K(threads, ROCE_VERIFY_THREADS, ROCE_VERIFY_NUMBERS_THREADS,                               \
+	  "queue pairs of several threads at once, bound to NUMA nodes if wanted")                 \
 	K(udp_latency, ROCE_VERIFY_UDP_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                       \
 	  "half the round trip of datagrams through plain sockets, on the same path")              \
 	K(stream, ROCE_VERIFY_STREAM, ROCE_VERIFY_NUMBERS_STREAM,                                  \
