@@ -129,12 +129,24 @@
 	X(T, depth, "depth", COUNT, "64", "1", "4096", NULL, 0, "requests under way on each", NULL) \
 	X(T, both, "both", BOOL, "false", NULL, NULL, NULL, 0, "directions at once", NULL)         \
 	X(T, duration, "duration", TIME, "1s", "10ms", "600s", NULL, 0, "of posting", NULL)        \
+	X(T, shape, "shape", RATE, "0G", "0G", "400G", NULL, 0,                                      \
+	  "the link is made as slow as this, where it is the run's own; 0: it is left alone", NULL) \
 	X(T, inline_max, "inline", BYTES, "64", "0", "1024", NULL, 0,                              \
 	  "messages up to this size are sent inline where the device can", NULL)
 
-/* Both directions together where both are used. */
+/* Both directions together where both are used. `line` is the share of a shaped line that packets
+ * with all their headers took; `target_cpu` the processor time of the target, of one processor. */
 #define ROCE_VERIFY_NUMBERS_BANDWIDTH(M)                                                           \
-	M("rate", RATE) M("messages", FREQUENCY) M("lost", PERCENT)
+	M("rate", RATE) M("messages", FREQUENCY) M("lost", PERCENT) M("line", PERCENT)             \
+	M("target_cpu", PERCENT)
+
+#define ROCE_VERIFY_SIMULATED(X, T)                                                                \
+	X(T, rate, "rate", RATE, "100G", "1G", "800G", NULL, 0, "of the simulated link", NULL)     \
+	X(T, mtu, "mtu", BYTES, "4096", "256", "4096", NULL, 0, "path MTU", NULL)                  \
+	X(T, size, "size", BYTES, "64MB", "1KB", "1GB", NULL, 0, "of the one flow", NULL)
+
+/* `line` counts preamble and gap too. */
+#define ROCE_VERIFY_NUMBERS_SIMULATED(M) M("line", PERCENT) M("goodput", RATE)
 
 #define ROCE_VERIFY_INTEGRITY(X, T)                                                                \
 	X(T, op, "op", WORD, "send", NULL, NULL,                                                   \
@@ -207,6 +219,8 @@
 	  "the target goes away in the middle of WRITEs")                                          \
 	K(threads, ROCE_VERIFY_THREADS, ROCE_VERIFY_NUMBERS_THREADS,                               \
 	  "queue pairs of several threads at once, bound to NUMA nodes if wanted")                 \
+	K(simulated, ROCE_VERIFY_SIMULATED, ROCE_VERIFY_NUMBERS_SIMULATED,                         \
+	  "one flow of the same transport on a simulated link (uroce sim)")                        \
 	K(udp_latency, ROCE_VERIFY_UDP_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                       \
 	  "half the round trip of datagrams through plain sockets, on the same path")              \
 	K(stream, ROCE_VERIFY_STREAM, ROCE_VERIFY_NUMBERS_STREAM,                                  \

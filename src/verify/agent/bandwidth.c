@@ -6,12 +6,14 @@
  * written, received into or read into is compared.
  */
 #include "verify/agent/kind.h"
+#include "verify/agent/trouble.h"
 #include "verify/agent/work.h"
 
 #include "base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define GRH_BYTES      40
 #define POLL_BATCH     16
@@ -52,7 +54,10 @@ struct bandwidth {
 	uint64_t posted;
 	uint64_t completed;
 	uint64_t received;
+	uint64_t cpu_before_ns; /* of this process */
+	uint64_t cpu_after_ns;
 	roce_ns_t begun;
+	roce_ns_t ended;
 	roce_ns_t sent_at; /* the last completion */
 	roce_ns_t received_at;
 	json_t *theirs; /* the other side's end, once it is heard */
@@ -327,12 +332,26 @@ static void must_move(struct va_run *run, const struct bandwidth *b, roce_ns_t n
 			(unsigned long long)b->received);
 }
 
+/* Processor time of all threads, in user space and in the kernel. */
+static uint64_t cpu_ns(void)
+{
+	struct rusage usage;
+
+	(void)getrusage(RUSAGE_SELF, &usage);
+	return ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * ROCE_NS_PER_S +
+	       ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) *
+		       ROCE_NS_PER_US;
+}
+
 static void run_traffic(struct va_run *run, struct bandwidth *b)
 {
 	bool is_through = !b->is_sender;
 	roce_ns_t end;
 
+	if (b->is_sender && va_number(run, "shape"))
+		va_link_shape(run, va_number(run, "shape"));
 	va_barrier(run, "ready");
+	b->cpu_before_ns = cpu_ns();
 	b->begun = b->sent_at = b->received_at = roce_clock_now();
 	end = b->begun + va_number(run, "duration");
 	for (uint32_t i = 0; i < b->lane_count && b->is_sender; i++) {
@@ -449,12 +468,26 @@ static struct flow direction(const struct bandwidth *b, const json_t *sender,
 	return flow_of(receiver, "received", "received_ns");
 }
 
+/* What one message takes on the Ethernet, as a shaper counts it: packets with all headers. */
+static double bytes_on_line(const struct bandwidth *b)
+{
+	uint32_t mtu = b->lanes[0].endpoint.mtu_bytes;
+	uint32_t packets = (b->size + mtu - 1) / mtu;
+	bool is_ipv4 = b->device.address.ss_family == AF_INET;
+	uint32_t headers = 14 + (is_ipv4 ? 20u : 40u) + 8 + 12 + 4; /* Ethernet IP UDP BTH ICRC */
+
+	return b->size + (double)packets * headers + (b->opcode == IBV_WR_RDMA_WRITE ? 16 : 0);
+}
+
 static void report(struct va_run *run, struct bandwidth *b)
 {
+	uint64_t shape = va_number(run, "shape");
 	json_t *own =
-		json_pack("{s:I, s:I, s:I, s:I}", "completed", (json_int_t)b->completed, "sent_ns",
-			  (json_int_t)(b->sent_at - b->begun), "received", (json_int_t)b->received,
-			  "received_ns", (json_int_t)(b->received_at - b->begun));
+		json_pack("{s:I, s:I, s:I, s:I, s:I}", "cpu_ns",
+			  (json_int_t)(b->cpu_after_ns - b->cpu_before_ns), "completed",
+			  (json_int_t)b->completed, "sent_ns", (json_int_t)(b->sent_at - b->begun),
+			  "received", (json_int_t)b->received, "received_ns",
+			  (json_int_t)(b->received_at - b->begun));
 	json_t *theirs = va_exchange(run, json_deep_copy(own));
 	struct flow flows[2] = {direction(b, own, theirs), direction(b, theirs, own)};
 	double sent = roce_json_number(own, "completed") + roce_json_number(theirs, "completed");
@@ -465,6 +498,13 @@ static void report(struct va_run *run, struct bandwidth *b)
 		messages += flows[i].messages / flows[i].seconds;
 	va_value(run, "rate", messages * b->size * 8 / GIGA);
 	va_value(run, "messages", messages);
+	va_value(run, "target_cpu",
+		 100 * roce_json_number(theirs, "cpu_ns") /
+			 (double)(b->ended - b->begun ? b->ended - b->begun : 1));
+	if (shape)
+		va_value(run, "line",
+			 100 * flows[0].messages / flows[0].seconds * bytes_on_line(b) * 8 /
+				 (double)shape);
 	if (b->has_receives && !b->is_reliable)
 		va_value(run, "lost", sent > 0 ? 100 * (1 - arrived / sent) : 0);
 	va_detail(run, "counts", own);
@@ -477,7 +517,11 @@ static void run_side(struct va_run *run)
 
 	set_up(run, &b);
 	run_traffic(run, &b);
+	b.cpu_after_ns = cpu_ns();
+	b.ended = roce_clock_now();
 	va_barrier(run, "through");
+	if (b.is_sender && va_number(run, "shape"))
+		va_link_unshape(run);
 	check(run, &b);
 	report(run, &b);
 	json_decref(b.theirs);

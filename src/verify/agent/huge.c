@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel's pool of huge pages belongs to the whole machine: what is added for a case must go
- * however the case ends. So a process of its own waits for the end and writes the old number back.
+ * The kernel's pool of huge pages belongs to the whole machine: what is added for a case goes with
+ * it, however it ends.
  */
 #include "verify/agent/huge.h"
 
-#include <fcntl.h>
+#include "verify/agent/aftermath.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define SMALL_PAGE 4096u
 #define POOL_PATH  "/sys/kernel/mm/hugepages/hugepages-%zukB/%s"
@@ -49,34 +47,11 @@ static bool pool_resize(size_t page, unsigned long pages)
 	return fclose(file) == 0 && is_written;
 }
 
-/* Lives in a session of its own, for a case that is killed is killed with its whole group. */
-static void restore_when_gone(const struct pool *pool)
+static void restore(const void *what)
 {
-	int fds[2];
-	pid_t pid;
-	char byte;
+	const struct pool *pool = what;
 
-	if (pipe(fds))
-		return;
-	pid = fork();
-	if (pid == 0) {
-		if (fork())
-			_exit(0);
-		(void)setsid();
-		(void)close(fds[1]);
-		/* other descriptors of the case, for its end must be seen at once */
-		for (int fd = 3; fd < 1024; fd++) {
-			if (fd != fds[0])
-				(void)close(fd);
-		}
-		(void)!read(fds[0], &byte, 1);
-		(void)pool_resize(pool->page, pool->before);
-		_exit(0);
-	}
-	if (pid > 0)
-		(void)waitpid(pid, NULL, 0);
-	(void)close(fds[0]); /* the other end closes when this process ends */
-	(void)fcntl(fds[1], F_SETFD, FD_CLOEXEC);
+	(void)pool_resize(pool->page, pool->before);
 }
 
 /* Adds what is missing for `wanted` free pages. */
@@ -92,7 +67,7 @@ static bool make_room(size_t page, unsigned long wanted)
 		return true;
 	if (!pool_resize(page, pool.before + wanted - free_pages))
 		return false;
-	restore_when_gone(&pool);
+	va_when_gone(restore, &pool, sizeof(pool));
 	return pool_read(page, "free_hugepages", &free_pages) && free_pages >= wanted;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Kind `threads`: as many queue pairs as threads, each thread with its own, on one device that is
- * opened once; what they carry together, that each one's bytes are right, and how evenly they share.
- * With `numa` the threads are bound to the processors of the nodes in turn, as numactl does it, and
- * each node's share is told; a machine of one node has nothing to compare.
+ * opened once; what they carry together, that each one's bytes are right, and how evenly they
+ * share. With `numa` the threads are bound to the processors of the nodes in turn, as numactl does
+ * it, and each node's share is told; a machine of one node has nothing to compare.
  */
 #include "verify/agent/kind.h"
 #include "verify/agent/work.h"
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH	    8
-#define NODES_MAX   64
+#define DEPTH	  8
+#define NODES_MAX 64
 
 struct worker {
 	struct va_run *run;

@@ -2,15 +2,19 @@
 /* `uroce run` names its daemon to what it starts: that tells whose libraries these are. */
 #include "verify/agent/trouble.h"
 
+#include "verify/agent/aftermath.h"
 #include "verify/veth.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 void va_impair(struct va_run *run)
@@ -33,18 +37,101 @@ void va_impair(struct va_run *run)
 	va_need(run, !setenv("UROCE_IMPAIR", text, 1), "setenv");
 }
 
-void va_link_set(struct va_run *run, bool is_up)
+/* Whether the interface is there and up, or -1. */
+static int link_flags(struct ifreq *request)
 {
-	struct ifreq request = {.ifr_name = ROCE_VERIFY_VETH};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	va_need(run, fd >= 0, "socket");
-	if (ioctl(fd, SIOCGIFFLAGS, &request))
-		va_skip(run, "links are taken down only between namespaces of the run's own");
-	if (is_up)
-		request.ifr_flags |= IFF_UP;
-	else
-		request.ifr_flags = (short)(request.ifr_flags & ~IFF_UP);
-	va_need(run, !ioctl(fd, SIOCSIFFLAGS, &request), "SIOCSIFFLAGS");
+	*request = (struct ifreq){.ifr_name = ROCE_VERIFY_VETH};
+	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, request) == 0)
+		return fd;
 	close(fd);
+	return -1;
+}
+
+static int switch_link(bool is_up)
+{
+	struct ifreq request;
+	int fd = link_flags(&request);
+	int rc;
+
+	if (fd < 0)
+		return -1;
+	request.ifr_flags =
+		(short)(is_up ? request.ifr_flags | IFF_UP : request.ifr_flags & ~IFF_UP);
+	rc = ioctl(fd, SIOCSIFFLAGS, &request);
+	close(fd);
+	return rc;
+}
+
+static void must_be_own(struct va_run *run)
+{
+	struct ifreq request;
+	int fd = link_flags(&request);
+
+	if (fd < 0)
+		va_skip(run, "links are changed only between namespaces of the run's own");
+	close(fd);
+}
+
+static void restore_link(const void *unused)
+{
+	(void)unused;
+	(void)switch_link(true);
+}
+
+void va_link_set(struct va_run *run, bool is_up)
+{
+	must_be_own(run);
+	if (!is_up)
+		va_when_gone(restore_link, "", 1);
+	va_need(run, !switch_link(is_up), "SIOCSIFFLAGS");
+}
+
+/* 0 as tc says; -1: there is no tc. */
+static int run_tc(char *const argv[])
+{
+	extern char **environ;
+	posix_spawn_file_actions_t quiet;
+	int status = -1;
+	pid_t pid;
+
+	if (posix_spawn_file_actions_init(&quiet))
+		return -1;
+	(void)posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	if (posix_spawnp(&pid, "tc", &quiet, NULL, argv, environ) == 0)
+		(void)waitpid(pid, &status, 0);
+	(void)posix_spawn_file_actions_destroy(&quiet);
+	return status < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127) ? -1 : status;
+}
+
+static void remove_shape(const void *unused)
+{
+	char *argv[] = {"tc", "qdisc", "del", "dev", ROCE_VERIFY_VETH, "root", NULL};
+
+	(void)unused;
+	(void)run_tc(argv);
+}
+
+void va_link_shape(struct va_run *run, uint64_t rate)
+{
+	char text[32];
+	char *argv[] = {"tc",	"qdisc", "replace", "dev",   ROCE_VERIFY_VETH, "root", "tbf",
+			"rate", text,	 "burst",   "128kb", "latency",	       "50ms", NULL};
+	int rc;
+
+	must_be_own(run);
+	snprintf(text, sizeof(text), "%llubit", (unsigned long long)rate);
+	va_when_gone(remove_shape, "", 1);
+	rc = run_tc(argv);
+	if (rc)
+		va_skip(run, "%s",
+			rc < 0 ? "there is no tc (iproute2) to shape a link with"
+			       : "tc cannot shape this link: the kernel has no tbf");
+}
+
+void va_link_unshape(struct va_run *run)
+{
+	(void)run;
+	remove_shape(NULL);
 }

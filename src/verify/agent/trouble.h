@@ -16,4 +16,9 @@ void va_impair(struct va_run *run);
 /* Takes the interface of the run's own namespace down or up. va_skip() where there is none. */
 void va_link_set(struct va_run *run, bool is_up);
 
+/* Makes the run's own link as slow as this in the direction from this side, bit/s, as long as the
+ * case runs. va_skip() where there is none, or no `tc`. */
+void va_link_shape(struct va_run *run, uint64_t rate);
+void va_link_unshape(struct va_run *run);
+
 #endif
