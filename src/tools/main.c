@@ -112,7 +112,16 @@ static const struct command commands[] = {
 	 "  --html FILE      the report as a page: failures first, thresholds, pictures\n"
 	 "  -q, --quiet      failures and the summary only\n"
 	 "\n"
-	 "Exit status: 0 no case failed, 1 one did, 2 usage or environment, 130 interrupted.\n"},
+	 "uroce verify diff BEFORE.json AFTER.json [--tolerance PERCENT] [--json FILE] [--html "
+	 "FILE]\n"
+	 "compares two reports: what became better, worse, new, or is no longer verified. A "
+	 "number\n"
+	 "has changed when it differs by more than the rounds of --repeat stray, or by more than\n"
+	 "the tolerance (10) where there was one round.\n"
+	 "\n"
+	 "Exit status: 0 no case failed (diff: nothing is worse), 1 one did, 2 usage or "
+	 "environment,\n"
+	 "130 interrupted.\n"},
 	{"version", "", "print the version", cmd_version, "Also as uroce --version.\n"},
 	{"help", "[COMMAND]", "print this, or all about one command", cmd_help,
 	 "Also as uroce --help and uroce COMMAND --help.\n"},

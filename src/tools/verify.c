@@ -192,8 +192,11 @@ int roce_cmd_verify(int argc, char **argv)
 {
 	struct roce_verify_options o;
 	struct roce_verify_plan *plan;
-	int rc = roce_verify_options_parse(argc, argv, &o);
+	int rc;
 
+	if (argc > 1 && strcmp(argv[1], "diff") == 0)
+		return roce_verify_diff_command(argc - 1, argv + 1);
+	rc = roce_verify_options_parse(argc, argv, &o);
 	if (rc)
 		return rc;
 	if (o.is_server)

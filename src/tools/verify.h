@@ -56,6 +56,9 @@ int roce_verify_sides_open(const struct roce_verify_options *options, int peer_f
 			   struct roce_verify_sides *out, struct roce_verify_record *record);
 void roce_verify_sides_close(struct roce_verify_sides *sides, bool is_now);
 
+/* `uroce verify diff`, argv[0] being that word. */
+int roce_verify_diff_command(int argc, char **argv);
+
 /* `uroce verify --server`. */
 int roce_verify_serve_command(const struct roce_verify_options *options);
 

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* `uroce verify diff`: two JSON reports compared (src/verify/compare.h). */
+#include "tools/command.h"
+#include "tools/verify.h"
+
+#include "verify/compare.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct diff_options {
+	const char *files[2];
+	const char *json;
+	const char *html;
+	double tolerance;
+};
+
+enum { OPT_TOLERANCE = 256, OPT_JSON, OPT_HTML };
+
+static const struct option long_options[] = {
+	{"tolerance", required_argument, NULL, OPT_TOLERANCE},
+	{"json", required_argument, NULL, OPT_JSON},
+	{"html", required_argument, NULL, OPT_HTML},
+	{NULL, 0, NULL, 0},
+};
+
+static int parse_tolerance(const char *text, double *out)
+{
+	char *end;
+	double value;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (end != text && *end == '%')
+		end++;
+	if (errno || *end || end == text || !(value >= 0 && value <= 1e6))
+		return roce_usage_error("verify",
+					"--tolerance: found %s, expected percent from 0 to 1000000",
+					text);
+	*out = value;
+	return ROCE_EXIT_OK;
+}
+
+static int parse(int argc, char **argv, struct diff_options *o)
+{
+	int rc = ROCE_EXIT_OK;
+	int c;
+
+	optind = 1;
+	opterr = 0;
+	while (!rc && (c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		switch (c) {
+		case OPT_TOLERANCE:
+			rc = parse_tolerance(optarg, &o->tolerance);
+			break;
+		case OPT_JSON:
+			o->json = optarg;
+			break;
+		case OPT_HTML:
+			o->html = optarg;
+			break;
+		default:
+			rc = roce_usage_error("verify",
+					      "diff has no option %s, or its value is missing",
+					      argv[optind - 1]);
+		}
+	}
+	if (!rc && argc - optind != 2)
+		return roce_usage_error("verify", "diff takes two reports, got %d", argc - optind);
+	for (int i = 0; !rc && i < 2; i++)
+		o->files[i] = argv[optind + i];
+	return rc;
+}
+
+static bool is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
+static int close_file(const char *path, FILE *f)
+{
+	bool is_bad = !f || ferror(f);
+
+	if (f && f != stdout && fclose(f))
+		is_bad = true;
+	if (!is_bad)
+		return ROCE_EXIT_OK;
+	fprintf(stderr, "uroce verify: %s: %s\n", path, strerror(errno));
+	return ROCE_EXIT_USAGE;
+}
+
+static FILE *open_file(const char *path)
+{
+	return is_stdout(path) ? stdout : fopen(path, "we");
+}
+
+static int write_json(const char *path, const struct roce_verify_comparison *comparison)
+{
+	json_t *json = roce_verify_comparison_json(comparison);
+	FILE *f = open_file(path);
+
+	if (f && json && json_dumpf(json, f, JSON_INDENT(1)) == 0)
+		fputc('\n', f);
+	json_decref(json);
+	return close_file(path, f);
+}
+
+static int write_page(const char *path, const struct roce_verify_comparison *comparison)
+{
+	FILE *f = open_file(path);
+
+	if (f)
+		roce_verify_comparison_page(comparison, f);
+	return close_file(path, f);
+}
+
+static int write_all(const struct diff_options *o, const struct roce_verify_comparison *comparison)
+{
+	int rc = ROCE_EXIT_OK;
+
+	if (!is_stdout(o->json) && !is_stdout(o->html))
+		roce_verify_comparison_text(comparison, stdout);
+	if (o->json)
+		rc = write_json(o->json, comparison);
+	if (!rc && o->html)
+		rc = write_page(o->html, comparison);
+	if (!rc && comparison->counts[ROCE_VERIFY_WORSE])
+		rc = ROCE_EXIT_FAILED;
+	return rc;
+}
+
+int roce_verify_diff_command(int argc, char **argv)
+{
+	struct diff_options o = {.tolerance = -1};
+	struct roce_verify_report reports[2] = {0};
+	struct roce_verify_comparison comparison;
+	char err[ROCE_VERIFY_ERR_MAX];
+	int rc = parse(argc, argv, &o);
+
+	if (rc)
+		return rc;
+	for (int i = 0; !rc && i < 2; i++)
+		rc = roce_verify_report_load(&reports[i], o.files[i], err);
+	if (rc) {
+		fprintf(stderr, "uroce verify: %s\n", err);
+		rc = ROCE_EXIT_USAGE;
+	} else if (roce_verify_compare(&comparison, &reports[0], &reports[1], o.tolerance)) {
+		fprintf(stderr, "uroce verify: out of memory\n");
+		rc = ROCE_EXIT_USAGE;
+	} else {
+		rc = write_all(&o, &comparison);
+		roce_verify_comparison_fini(&comparison);
+	}
+	for (int i = 0; i < 2; i++)
+		roce_verify_report_fini(&reports[i]);
+	return rc;
+}
