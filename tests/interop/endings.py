@@ -282,7 +282,8 @@ def add_rebooted(server):
     def rebooted(ctx):
         """The peer comes back without a past and uses the numbers of its queue pairs again. While
         uroce believes in the old connections it refuses the new ones (reason 10), asks the peer, and
-        closes the old ones; then it takes the new ones."""
+        closes the old ones. Where it serves it asks for four seconds, and further new ones, with
+        other numbers, may be there before that is over."""
         here, there = across.sides(ctx, server)
         count, port = 5, pair.next_port()
         s, c = hold(ctx, server, count, port=port, server_count=2 * count)
@@ -300,6 +301,7 @@ def add_rebooted(server):
             if new["established"] + new["rejected"] != new["ended"]:
                 raise Failed(f"another end than established and refused\n{new}")
         took = time.monotonic() - start
+        wait_for_counter(ctx, "cm_stale_closed", count, 60, "the old connections to be closed")
         closed = cm.counter(ctx.ours.ns, "cm_stale_closed")
         if established != count or not stale or closed != count:
             raise Failed(f"{established} of {count} established, {stale} refused, {closed} closed")
