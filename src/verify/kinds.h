@@ -58,6 +58,8 @@
 	X(T, scenario, "scenario", TEXT, "", NULL, NULL, NULL, 0,                                  \
 	  "one of verbs-check --scenarios, several with commas, or rc, uc, ud, all; nothing: drawn programs", NULL) \
 	X(T, seeds, "seeds", COUNT, "1", "1", "1000000", NULL, 0, "how many", NULL)                \
+	X(T, reverse, "reverse", BOOL, "false", NULL, NULL, NULL, 0,                               \
+	  "the target requests, the initiator responds", NULL)                                     \
 	X(T, transport, "transport", TEXT, "", NULL, NULL, NULL, 0,                                \
 	  "rc, uc, ud, xrc, several with commas; nothing: all", NULL)                              \
 	X(T, link, "link", TEXT, "", NULL, NULL, NULL, 0,                                          \

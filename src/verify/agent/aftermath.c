@@ -8,9 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-__attribute__((noreturn)) static void wait_and_restore(int pipe_end,
-							void (*restore)(const void *what),
-							const void *what)
+__attribute__((noreturn)) static void
+wait_and_restore(int pipe_end, void (*restore)(const void *what), const void *what)
 {
 	char byte;
 

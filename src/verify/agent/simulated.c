@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Kind `simulated`: what the transport makes of a fast link when nothing else limits it. `uroce sim`
- * beside this program runs one flow between two hosts; its counters tell which share of the line
- * was used.
+ * Kind `simulated`: what the transport makes of a fast link when nothing else limits it. `uroce
+ * sim` beside this program runs one flow between two hosts; its counters tell which share of the
+ * line was used.
  */
 #include "verify/agent/kind.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,9 @@ static json_t *simulate(struct va_run *run)
 	pid = fork();
 	va_need(run, pid >= 0, "fork");
 	if (!pid) {
-		(void)dup2(STDERR_FILENO, STDOUT_FILENO);
+		int nowhere = open("/dev/null", O_WRONLY);
+
+		(void)dup2(nowhere, STDOUT_FILENO);
 		execl(program, program, "sim", scenario, "--json", output, (char *)NULL);
 		_exit(127);
 	}

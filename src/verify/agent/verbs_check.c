@@ -72,7 +72,7 @@ static void make_arguments(struct va_run *run, struct arguments *args)
 	add(args, "--gid-index=%u", device.gid_index);
 	add(args, "--ib-port=%u", device.port);
 	va_device_close(run, &device);
-	if (!run->is_initiator)
+	if (run->is_initiator == va_flag(run, "reverse"))
 		return;
 	add(args, "--seed=%llu", (unsigned long long)run->seed);
 	add(args, "--seeds=%llu", (unsigned long long)va_number(run, "seeds"));
