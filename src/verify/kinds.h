@@ -195,6 +195,16 @@
 /* Of all together; Jain's index of their rates. */
 #define ROCE_VERIFY_NUMBERS_THREADS(M) M("rate", RATE) M("fairness", PERCENT)
 
+#define ROCE_VERIFY_UD_REPAIR(X, T)                                                                \
+	X(T, blocks, "blocks", COUNT, "20000", "1", "1000000", NULL, 0, "of 768 B, of the file", NULL) \
+	X(T, unchecked, "unchecked", BOOL, "false", NULL, NULL, NULL, 0,                           \
+	  "the program does not look at its checksum", NULL)                                       \
+	X(T, impair, "impair", TEXT, "", NULL, NULL, NULL, 0,                                      \
+	  "what happens to packets that the target receives, as UROCE_IMPAIR has it", NULL)
+
+/* Blocks of the file that are wrong, answers whose damage was seen, blocks asked for again. */
+#define ROCE_VERIFY_NUMBERS_UD_REPAIR(M) M("wrong", COUNT) M("damaged", COUNT) M("repaired", COUNT)
+
 /* K(name, PARAMETERS, NUMBERS, text) */
 #define ROCE_VERIFY_KINDS(K)                                                                       \
 	K(latency, ROCE_VERIFY_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                               \
@@ -223,6 +233,8 @@
 	  "queue pairs of several threads at once, bound to NUMA nodes if wanted")                 \
 	K(simulated, ROCE_VERIFY_SIMULATED, ROCE_VERIFY_NUMBERS_SIMULATED,                         \
 	  "one flow of the same transport on a simulated link (uroce sim)")                        \
+	K(ud_repair, ROCE_VERIFY_UD_REPAIR, ROCE_VERIFY_NUMBERS_UD_REPAIR,                         \
+	  "a file fetched over UD by the example ud_checked, with a checksum of its own")          \
 	K(udp_latency, ROCE_VERIFY_UDP_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                       \
 	  "half the round trip of datagrams through plain sockets, on the same path")              \
 	K(stream, ROCE_VERIFY_STREAM, ROCE_VERIFY_NUMBERS_STREAM,                                  \

@@ -5,17 +5,14 @@
  * line was used.
  */
 #include "verify/agent/kind.h"
+#include "verify/agent/program.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define PREAMBLE_AND_GAP_BYTES 20
-#define ARGUMENT_BYTES	       4200
 
 static int write_scenario(struct va_run *run)
 {
@@ -36,37 +33,26 @@ static int write_scenario(struct va_run *run)
 	return fd;
 }
 
-/* The program beside ours, reading the scenario and writing JSON to a file that has no name. */
+/* Reads the scenario from a file that has no name, and writes JSON to another one. */
 static json_t *simulate(struct va_run *run)
 {
-	char program[ARGUMENT_BYTES] = "";
+	char program[VA_PATH_BYTES];
 	char scenario[64];
 	char output[64];
-	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 16);
+	char text[1024];
 	int scenario_fd = write_scenario(run);
 	int output_fd = memfd_create("result", 0);
+	char *argv[] = {program, "sim", scenario, "--json", output, NULL};
 	json_t *result;
-	int status = -1;
-	pid_t pid;
+	int status;
 
-	va_need(run, output_fd >= 0 && n > 0 && strrchr(program, '/'), "memfd_create");
-	strcpy(strrchr(program, '/') + 1, "uroce");
-	if (access(program, X_OK))
-		va_skip(run, "%s is not there", program);
-	snprintf(scenario, sizeof(scenario), "/proc/self/fd/%d", scenario_fd);
-	snprintf(output, sizeof(output), "/proc/self/fd/%d", output_fd);
-	pid = fork();
-	va_need(run, pid >= 0, "fork");
-	if (!pid) {
-		int nowhere = open("/dev/null", O_WRONLY);
-
-		(void)dup2(nowhere, STDOUT_FILENO);
-		execl(program, program, "sim", scenario, "--json", output, (char *)NULL);
-		_exit(127);
-	}
-	(void)waitpid(pid, &status, 0);
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		va_fail(run, "uroce sim ended with status 0x%x", (unsigned int)status);
+	va_need(run, output_fd >= 0, "memfd_create");
+	va_program_find(run, "uroce", program);
+	snprintf(scenario, sizeof(scenario), "/proc/%d/fd/%d", (int)getpid(), scenario_fd);
+	snprintf(output, sizeof(output), "/proc/%d/fd/%d", (int)getpid(), output_fd);
+	status = va_program_run(run, argv, text, sizeof(text));
+	if (status)
+		va_fail(run, "uroce sim ended with status %d: %s", status, text);
 	(void)lseek(output_fd, 0, SEEK_SET);
 	result = json_loadfd(output_fd, 0, NULL);
 	if (!result)
