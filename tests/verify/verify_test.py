@@ -206,6 +206,8 @@ class Places(Verify):
             facts = report["environment"][side]["facts"]
             self.assertIn("uroce_ve0", [d["name"] for d in facts["devices"]])
             self.assertTrue(facts["libibverbs"].startswith(BUILD))
+            self.assertEqual([d["netdev"] for d in facts["devices"] if d["name"] == "uroce_ve0"],
+                             [{"name": "ve0", "mtu": 1500, "speed_mbps": 10000, "driver": "veth"}])
 
     def test_threshold_not_held(self):
         report = self.run_plan(PLAN, "--only", "a/write", "--profile", "tight", status=1)

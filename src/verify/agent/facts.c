@@ -5,11 +5,17 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <infiniband/verbs.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -46,20 +52,36 @@ static int count_nodes(void)
 	return count ? count : 1;
 }
 
+/* Asked of the kernel: in a network namespace sysfs may show another's devices. */
 static json_t *describe_netdev(uint32_t index)
 {
-	char name[IF_NAMESIZE] = "";
-	char path[128];
-	char mtu[32];
-	char speed[32];
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ethtool_cmd settings = {.cmd = ETHTOOL_GSET};
+	struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
+	struct ifreq request = {0};
+	json_t *netdev;
 
-	if (!if_indextoname(index, name))
+	if (fd < 0 || !if_indextoname(index, request.ifr_name)) {
+		if (fd >= 0)
+			close(fd);
 		return json_null();
-	snprintf(path, sizeof(path), "/sys/class/net/%s/mtu", name);
-	read_line(path, "", mtu, sizeof(mtu));
-	snprintf(path, sizeof(path), "/sys/class/net/%s/speed", name);
-	read_line(path, "", speed, sizeof(speed));
-	return json_pack("{s:s, s:s, s:s}", "name", name, "mtu", mtu, "speed_mbps", speed);
+	}
+	netdev = json_pack("{s:s}", "name", request.ifr_name);
+	if (ioctl(fd, SIOCGIFMTU, &request) == 0)
+		json_object_set_new(netdev, "mtu", json_integer(request.ifr_mtu));
+	request.ifr_data = (char *)&settings;
+	if (ioctl(fd, SIOCETHTOOL, &request) == 0 &&
+	    (int32_t)ethtool_cmd_speed(&settings) != SPEED_UNKNOWN)
+		json_object_set_new(netdev, "speed_mbps",
+				    json_integer(ethtool_cmd_speed(&settings)));
+	request.ifr_data = (char *)&driver;
+	if (ioctl(fd, SIOCETHTOOL, &request) == 0)
+		json_object_set_new(netdev, "driver",
+				    json_stringn_nocheck(driver.driver,
+							 strnlen(driver.driver,
+								 sizeof(driver.driver))));
+	close(fd);
+	return netdev;
 }
 
 static void add_gids(json_t *device, struct ibv_context *context, int count)
@@ -125,17 +147,20 @@ static json_t *describe_devices(void)
 
 json_t *va_facts(void)
 {
+	char library[PATH_MAX] = "";
 	struct utsname name;
 	char cpu[256];
 	Dl_info verbs = {0};
 
 	(void)uname(&name);
-	(void)dladdr((void *)(uintptr_t)ibv_get_device_list, &verbs);
+	/* Without symbolic links: the file's name has the version. */
+	if (dladdr((void *)(uintptr_t)ibv_get_device_list, &verbs))
+		(void)!realpath(verbs.dli_fname, library);
 	read_line("/proc/cpuinfo", "model name", cpu, sizeof(cpu));
 	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:I, s:s, s:o}", "host", name.nodename,
 			 "system", name.sysname, "kernel", name.release, "cpu", cpu, "cpus",
 			 (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "numa_nodes", count_nodes(),
 			 "memory_bytes",
 			 (json_int_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE), "libibverbs",
-			 verbs.dli_fname ? verbs.dli_fname : "", "devices", describe_devices());
+			 library, "devices", describe_devices());
 }
