@@ -39,7 +39,9 @@
 	  "messages that are timed", NULL)                                                         \
 	X(T, warmup, "warmup", COUNT, "500", "0", "1000000", NULL, 0, "messages before", NULL)     \
 	X(T, inline_max, "inline", BYTES, "64", "0", "1024", NULL, 0,                              \
-	  "messages up to this size are sent inline where the device can", NULL)
+	  "messages up to this size are sent inline where the device can", NULL)                          \
+	X(T, connect, "connect", WORD, "relay", NULL, NULL, "relay|rdma_cm", 0,                    \
+	  "how the queue pairs learn of each other", NULL)
 
 #define ROCE_VERIFY_UDP_LATENCY(X, T)                                                              \
 	X(T, size, "size", BYTES, "64", "16", "1400", NULL, 0, "of a datagram", NULL)              \

@@ -11,6 +11,7 @@ namespace can be made.
 
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -67,6 +68,10 @@ cases:
     kind: latency
     proves: UD messages end at the MTU
     parameters: {op: ud_send, size: 100000, iterations: 100}
+  - name: a/by_rdma_cm
+    kind: latency
+    proves: a queue pair that rdma_cm connects works
+    parameters: {op: read, size: 2000, iterations: 100, connect: rdma_cm}
   - name: a/tcp
     kind: stream
     proves: TCP works
@@ -186,12 +191,13 @@ class Places(Verify):
         found = verdicts(report)
         skipped = [n for n, v in found.items() if v == "skipped"]
         self.assertEqual(skipped, ["a/ud_too_long"])
-        for name in ("floor/udp", "a/read", "a/send", "a/tcp", "a/udp", "a/fetch_add", "a/cmp_swap"):
+        for name in ("floor/udp", "a/read", "a/send", "a/tcp", "a/udp", "a/fetch_add", "a/cmp_swap",
+                     "a/by_rdma_cm"):
             self.assertEqual(found[name], "measured")
         for name in ("a/write", "function/rc_send", "function/ipv6"):
             self.assertEqual(found[name], "pass")
         self.assertTrue(report["complete"])
-        self.assertEqual(report["totals"], {"pass": 3, "fail": 0, "skipped": 1, "measured": 8})
+        self.assertEqual(report["totals"], {"pass": 3, "fail": 0, "skipped": 1, "measured": 9})
         self.assertEqual(report["place"], "namespaces")
         write = report["cases"][1]
         self.assertEqual((write["number"], write["unit"], write["reason"]), ("p50", "us", None))
@@ -251,6 +257,46 @@ class Places(Verify):
         self.assertEqual(running.status, 0, running.output())
         self.assertGreater(len(seen), 4)  # the keeper, two agents, their cases, daemons
         self.assertEqual([name_of(p) for p in seen if is_there(p)], [])
+
+    def test_on_a_terminal(self):
+        pid, fd = pty.fork()
+        if not pid:
+            os.execv(program("uroce"), ["uroce", "verify", "--plan", self.write(PLAN), "--only",
+                                        "floor,a/write,a/tcp"])
+        shown = b""
+        while True:
+            try:
+                got = os.read(fd, 4096)
+            except OSError:
+                break
+            if not got:
+                break
+            shown += got
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        self.assertRegex(shown, rb"\[[#.]{24}\] \d of 3  [a-z/_]+, \d+ s left")
+        # what stays is a line for each case: the bar is wiped before it
+        lines = [line.rsplit(b"\x1b[K", 1)[-1] for line in shown.split(b"\r\n")]
+        self.assertEqual(len([line for line in lines if b"left" in line]), 0)
+        self.assertEqual(len([line for line in lines if b"\x1b[" in line]), 3)
+
+    def test_ctrl_c_on_a_terminal(self):
+        pid, fd = pty.fork()
+        if not pid:
+            os.execv(program("uroce"), ["uroce", "verify", "--plan", self.write(LONG)])
+        shown = b""
+        while b"a/long" not in shown:
+            shown += os.read(fd, 4096)
+        time.sleep(0.3)
+        below = descendants(pid)
+        os.write(fd, b"\x03")
+        try:
+            while True:
+                shown += os.read(fd, 4096)
+        except OSError:
+            pass
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 130)
+        self.assertIn(b"broken off: interrupted", shown)
+        self.assertEqual([name_of(p) for p in below if is_there(p)], [])
 
     def test_without_privilege(self):
         prefix = (["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
@@ -455,7 +501,7 @@ class Peers(Verify):
             with open(self.json, encoding="utf-8") as f:
                 report = json.load(f)
             self.assertEqual((report["place"], report["peer"]), ("peer", address))
-            self.assertEqual(report["totals"], {"pass": 3, "fail": 0, "skipped": 1, "measured": 8})
+            self.assertEqual(report["totals"], {"pass": 3, "fail": 0, "skipped": 1, "measured": 9})
         process.wait_until(lambda: server.output().count("the run has ended") == 2, 10, "its word")
         self.stop(server)
 

@@ -210,8 +210,13 @@ void va_endpoint_address(struct va_run *run, struct va_endpoint *endpoint)
 
 void va_endpoint_connect(struct va_run *run, struct va_endpoint *endpoint)
 {
-	json_t *facts = va_exchange(run, va_endpoint_facts(endpoint));
+	json_t *facts;
 
+	if (endpoint->config.by_cm) {
+		va_endpoint_cm_connect(run, endpoint);
+		return;
+	}
+	facts = va_exchange(run, va_endpoint_facts(endpoint));
 	va_endpoint_take(run, endpoint, facts);
 	json_decref(facts);
 	must(run, va_endpoint_to_init(endpoint), "INIT");
@@ -230,6 +235,8 @@ static void destroyed(struct va_run *run, int rc, const char *what)
 
 void va_endpoint_destroy(struct va_run *run, struct va_endpoint *endpoint)
 {
+	if (endpoint->id)
+		va_endpoint_cm_disconnect(run, endpoint);
 	if (endpoint->ah)
 		destroyed(run, ibv_destroy_ah(endpoint->ah), "ibv_destroy_ah");
 	destroyed(run, ibv_destroy_qp(endpoint->qp), "ibv_destroy_qp");

@@ -23,6 +23,7 @@ struct va_endpoint_config {
 	uint8_t timeout;	  /* codes as ibv_modify_qp() has them; 0: 14 */
 	uint8_t retry_count_less; /* 7 less it */
 	bool no_remote_access;
+	bool by_cm; /* RC: connected by rdma_cm in place of the relay (endpoint_cm.c) */
 };
 
 struct va_endpoint {
@@ -40,6 +41,9 @@ struct va_endpoint {
 	uint32_t mtu_bytes;  /* agreed */
 	union ibv_gid peer_gid;
 	struct ibv_ah *ah; /* UD */
+	/* by_cm: */
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
 };
 
 #define VA_QKEY 0x11111111u
@@ -52,6 +56,10 @@ int va_endpoint_try(struct va_run *run, struct va_device *device,
 /* To RTS, with the partner's address; not before both sides are there. */
 void va_endpoint_connect(struct va_run *run, struct va_endpoint *endpoint);
 void va_endpoint_destroy(struct va_run *run, struct va_endpoint *endpoint);
+
+/* For endpoint.c: what connect and destroy do with by_cm. */
+void va_endpoint_cm_connect(struct va_run *run, struct va_endpoint *endpoint);
+void va_endpoint_cm_disconnect(struct va_run *run, struct va_endpoint *endpoint);
 
 /* The steps of va_endpoint_connect(), for cases that time them: facts to send, taking theirs, and
  * one step of the state each. They return what ibv_modify_qp() does. */

@@ -76,10 +76,10 @@ static json_t *describe_netdev(uint32_t index)
 				    json_integer(ethtool_cmd_speed(&settings)));
 	request.ifr_data = (char *)&driver;
 	if (ioctl(fd, SIOCETHTOOL, &request) == 0)
-		json_object_set_new(netdev, "driver",
-				    json_stringn_nocheck(driver.driver,
-							 strnlen(driver.driver,
-								 sizeof(driver.driver))));
+		json_object_set_new(
+			netdev, "driver",
+			json_stringn_nocheck(driver.driver,
+					     strnlen(driver.driver, sizeof(driver.driver))));
 	close(fd);
 	return netdev;
 }

@@ -89,6 +89,7 @@ static void set_up(struct va_run *run, struct latency *l, uint32_t size)
 		.type = is_ud(run) ? IBV_QPT_UD : IBV_QPT_RC,
 		.send_depth = 4,
 		.receive_depth = 4,
+		.by_cm = va_is(run, "connect", "rdma_cm"),
 	};
 
 	*l = (struct latency){

@@ -25,7 +25,7 @@ static const void *host_of(const struct sockaddr_storage *address)
 	return &((const struct sockaddr_in6 *)address)->sin6_addr;
 }
 
-static json_t *describe(const struct sockaddr_storage *address)
+json_t *va_address_describe(const struct sockaddr_storage *address)
 {
 	char text[INET6_ADDRSTRLEN] = "";
 	struct sockaddr_storage copy = *address;
@@ -34,8 +34,8 @@ static json_t *describe(const struct sockaddr_storage *address)
 	return json_pack("{s:s, s:i}", "host", text, "port", ntohs(*port_of(&copy)));
 }
 
-static void take_peer(struct va_run *run, const struct va_device *device, const json_t *theirs,
-		      struct sockaddr_storage *out)
+void va_address_take(struct va_run *run, const struct va_device *device, const json_t *theirs,
+		     struct sockaddr_storage *out)
 {
 	*out = device->address; /* family, and the scope of link-local ones */
 	*port_of(out) = htons((uint16_t)roce_json_number(theirs, "port"));
@@ -69,8 +69,8 @@ int va_socket_pair(struct va_run *run, const struct va_device *device, int type)
 	va_need(run, bind(fd, (struct sockaddr *)&own, size) == 0, "bind");
 	va_need(run, !is_listener || listen(fd, 1) == 0, "listen");
 	va_need(run, getsockname(fd, (struct sockaddr *)&own, &size) == 0, "getsockname");
-	theirs = va_exchange(run, describe(&own));
-	take_peer(run, device, theirs, &peer);
+	theirs = va_exchange(run, va_address_describe(&own));
+	va_address_take(run, device, theirs, &peer);
 	json_decref(theirs);
 	if (is_listener)
 		fd = accept_one(run, fd);

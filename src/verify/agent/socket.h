@@ -8,6 +8,11 @@
 
 #include "verify/agent/device.h"
 
+/* An address with its port as JSON for the other side, and theirs taken. */
+json_t *va_address_describe(const struct sockaddr_storage *address);
+void va_address_take(struct va_run *run, const struct va_device *device, const json_t *theirs,
+		     struct sockaddr_storage *out);
+
 /* A socket of SOCK_DGRAM or SOCK_STREAM that is connected to the other side's; both sides call it
  * at the same point. */
 int va_socket_pair(struct va_run *run, const struct va_device *device, int type);
