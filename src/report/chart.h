@@ -46,6 +46,7 @@ struct roce_chart {
 	enum roce_quantity y_quantity;
 	bool is_x_log;
 	bool is_y_log;
+	bool has_dots; /* each point is marked: for few of them, or a single one */
 	const struct roce_chart_series *series;
 	size_t series_count; /* of which ROCE_CHART_SERIES_MAX are drawn, and the rest is counted */
 	const struct roce_chart_mark *marks;

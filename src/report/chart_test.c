@@ -101,6 +101,35 @@ static void curves_beyond_the_colours_are_counted(void **state)
 	free(text.bytes);
 }
 
+static void a_single_point_is_seen_by_its_dot(void **state)
+{
+	static const struct roce_chart_point point = {1 << 30, 3e-6};
+	static const struct roce_chart_series series = {
+		.name = "one", .points = &point, .count = 1};
+	struct roce_chart chart = {
+		.title = "One",
+		.x_name = "Size",
+		.y_name = "Time",
+		.x_quantity = ROCE_QUANTITY_SIZE,
+		.y_quantity = ROCE_QUANTITY_SECONDS,
+		.is_x_log = true,
+		.is_y_log = true,
+		.has_dots = true,
+		.series = &series,
+		.series_count = 1,
+	};
+	struct text text;
+
+	(void)state;
+	open_text(&text);
+	roce_chart_curves(text.out, &chart);
+	finish_text(&text);
+	assert_int_equal(count_of(text.bytes, "<circle class=\"dot s0\""), 1);
+	assert_null(strstr(text.bytes, "nan"));
+	assert_well_formed(text.bytes);
+	free(text.bytes);
+}
+
 static void draw_distribution(FILE *out)
 {
 	double a[1000], b[1] = {5e-6}, none[1];
@@ -342,6 +371,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_spike_survives_thinning),
 		cmocka_unit_test(curves_beyond_the_colours_are_counted),
+		cmocka_unit_test(a_single_point_is_seen_by_its_dot),
 		cmocka_unit_test(a_distribution_ends_at_its_top),
 		cmocka_unit_test(spans_of_one_pixel_are_merged),
 		cmocka_unit_test(spans_are_drawn_within_their_lanes),

@@ -115,6 +115,19 @@ static void draw_series(FILE *out, const struct roce_svg_frame *frame,
 	fputs("\"/>\n", out);
 }
 
+static void draw_dots(FILE *out, const struct roce_svg_frame *frame,
+		      const struct roce_chart_series *series, size_t index)
+{
+	for (size_t i = 0; i < series->count; i++) {
+		const struct roce_chart_point *p = &series->points[i];
+
+		if (isfinite(p->x) && isfinite(p->y))
+			fprintf(out,
+				"<circle class=\"dot s%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>\n",
+				index, roce_svg_x(frame, p->x), roce_svg_y(frame, p->y));
+	}
+}
+
 static void draw_marks(FILE *out, const struct roce_svg_frame *frame,
 		       const struct roce_chart *chart)
 {
@@ -157,6 +170,8 @@ void roce_chart_curves(FILE *out, const struct roce_chart *chart)
 	for (size_t i = 0; i < drawn; i++) {
 		names[i] = chart->series[i].name;
 		draw_series(out, &frame, &chart->series[i], i);
+		if (chart->has_dots)
+			draw_dots(out, &frame, &chart->series[i], i);
 	}
 	draw_marks(out, &frame, chart);
 	fputs("</g>\n", out);

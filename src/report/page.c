@@ -4,6 +4,8 @@
 
 #include "report/embedded.h"
 
+#define WIDE_COLUMNS 9
+
 void roce_page_text(FILE *out, const char *text)
 {
 	for (const char *p = text; *p; p++) {
@@ -135,7 +137,9 @@ static const char *column_class(const char *column)
 
 void roce_page_table_begin(FILE *out, const char *const *columns, size_t count)
 {
-	fputs("<div class=\"scroll\"><table><thead><tr>", out);
+	/* many columns are set smaller on paper */
+	fprintf(out, "<div class=\"scroll\"><table%s><thead><tr>",
+		count > WIDE_COLUMNS ? " class=\"wide\"" : "");
 	for (size_t i = 0; i < count; i++) {
 		const char *class_name = column_class(columns[i]);
 

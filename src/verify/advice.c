@@ -87,13 +87,17 @@ static const struct advice table[] = {
 	 "Run it alone with its seed, then the same against uroce on one side: it tells which of "
 	 "the "
 	 "two adapters departs from the specification."},
-	{"floor", NULL,
-	 "Plain sockets fail on this path: addresses, routes and firewalls before anything of "
-	 "RDMA."},
 };
 
 /* For those that nothing above fits. */
 static const struct advice last_resorts[] = {
+	{"floor", "expected at",
+	 "The path itself is slower, without anything of RDMA: other load, the processor's "
+	 "frequency, "
+	 "the kernel, the interface's offloads (ethtool -k)."},
+	{"floor", NULL,
+	 "Plain sockets fail on this path: addresses, routes and firewalls before anything of "
+	 "RDMA."},
 	{NULL, "expected at most",
 	 "The figure and its floor were measured in the same run; run it with --repeat to see "
 	 "whether "

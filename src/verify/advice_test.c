@@ -29,6 +29,7 @@ static void advice__follows_the_reason(void **state)
 		{"bandwidth/write", "rate is 2 Gb/s, expected at least 9 Gb/s", "Without loss"},
 		{"resilience/loss", "p50 is 9 us, expected at most 4 us", "Timers decide"},
 		{"floor/tcp", "connect: Connection refused", "Plain sockets fail"},
+		{"floor/tcp", "rate is 2 Gb/s, expected at least 9 Gb/s", "The path itself"},
 		{"qps/many", "ibv_create_qp: Cannot allocate memory", "ulimit -l"},
 		{"setup/rc", "the target gave no result", "ended or its host went away"},
 		{"own/thing", "something else", "read the counters"},

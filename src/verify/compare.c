@@ -149,6 +149,25 @@ roce_verify_comparison_any(const struct roce_verify_comparison_case *c)
 	return c->after ? c->after : c->before;
 }
 
+const char *roce_verify_comparison_caution(const struct roce_verify_comparison *comparison)
+{
+	bool is_any = false;
+
+	for (uint32_t i = 0; i < comparison->count; i++) {
+		const struct roce_verify_comparison_case *c = &comparison->cases[i];
+
+		if (!c->has_numbers || c->change == ROCE_VERIFY_EQUAL)
+			continue;
+		is_any = true;
+		if (c->before->value_count > 1 && c->after->value_count > 1)
+			return NULL;
+	}
+	return is_any ? "One of the runs had one round, so nothing is known of its noise: --repeat "
+			"3 "
+			"or more on both tells a change from chance."
+		      : NULL;
+}
+
 void roce_verify_comparison_side(const struct roce_verify_report_case *c, bool has_numbers,
 				 char *out, size_t size)
 {

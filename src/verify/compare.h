@@ -61,6 +61,8 @@ void roce_verify_comparison_fini(struct roce_verify_comparison *comparison);
 /* The case as it is now, or as it was. */
 const struct roce_verify_report_case *
 roce_verify_comparison_any(const struct roce_verify_comparison_case *c);
+/* One round each is too little to know the noise: what to say about that, or NULL. */
+const char *roce_verify_comparison_caution(const struct roce_verify_comparison *comparison);
 bool roce_verify_is_still_failing(const struct roce_verify_comparison_case *c);
 
 /* "27.6 us", "pass", "fail in 2 of 3", "not there". */

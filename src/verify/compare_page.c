@@ -252,12 +252,15 @@ static void runs(const struct roce_verify_comparison *comparison, FILE *out)
 
 void roce_verify_comparison_page(const struct roce_verify_comparison *comparison, FILE *out)
 {
+	const char *caution = roce_verify_comparison_caution(comparison);
 	char subtitle[256];
 
 	snprintf(subtitle, sizeof(subtitle), "before: %s, after: %s",
 		 text_of(comparison->before, "started"), text_of(comparison->after, "started"));
 	roce_page_begin(out, "RoCEv2 verification, compared", subtitle);
 	tiles(comparison, out);
+	if (caution)
+		roce_page_message(out, ROCE_TONE_WARN, caution);
 	worse(comparison, out);
 	runs(comparison, out);
 	picture(comparison, out);

@@ -152,6 +152,7 @@ static void compare__of_rounds_knows_their_spread(void **state)
 	compare(&p, -1);
 	must_be(&p, "a/wide", ROCE_VERIFY_EQUAL);
 	must_be(&p, "a/narrow", ROCE_VERIFY_WORSE);
+	assert_null(roce_verify_comparison_caution(&p.comparison));
 	must_be(&p, "a/still", ROCE_VERIFY_EQUAL); /* below what is ever told */
 	assert_int_equal(find(&p, "a/wide")->before->rounds, 3);
 	assert_true(find(&p, "a/wide")->before->median == 10);
@@ -297,6 +298,7 @@ static void compare__is_told_in_text(void **state)
 	must_have(text, "2 worse, 1 better, 1 no longer verified, 1 new, 1 equal; "
 			"1 failing before and after");
 	assert_true(strstr(text, "Worse") < strstr(text, "Better"));
+	must_have(text, "--repeat 3"); /* for one round is nothing to go by */
 	free(text);
 	end(&p);
 }

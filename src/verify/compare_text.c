@@ -61,6 +61,8 @@ static void print_failing(FILE *out, const struct roce_verify_comparison *compar
 
 void roce_verify_comparison_text(const struct roce_verify_comparison *comparison, FILE *out)
 {
+	const char *caution = roce_verify_comparison_caution(comparison);
+
 	print_report(out, "before", comparison->before);
 	print_report(out, "after", comparison->after);
 	roce_verify_compare_runs(comparison, print_difference, out);
@@ -76,6 +78,8 @@ void roce_verify_comparison_text(const struct roce_verify_comparison *comparison
 	if (comparison->still_failing)
 		fprintf(out, "; %u failing before and after", comparison->still_failing);
 	fputc('\n', out);
+	if (caution)
+		fprintf(out, "%s\n", caution);
 }
 
 /* ---- JSON ---- */

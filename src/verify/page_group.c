@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBERS_MAX 12u
+#define NUMBERS_MAX 16u
 #define COLUMNS_MAX (NUMBERS_MAX + 2u)
 
 /* ---- verdicts ---- */
@@ -106,42 +106,22 @@ static void verdict_table(const struct roce_verify_page_group *group, FILE *out)
 
 /* ---- all numbers ---- */
 
-struct numbers {
-	const char *names[NUMBERS_MAX];
-	char titles[NUMBERS_MAX][64];
-	uint32_t count;
-};
-
-static void add_number(struct numbers *numbers, const struct roce_verify_number *number)
-{
-	const char *unit = roce_verify_unit_str(number->unit);
-
-	for (uint32_t i = 0; i < numbers->count; i++) {
-		if (strcmp(numbers->names[i], number->name) == 0)
-			return;
-	}
-	if (numbers->count == NUMBERS_MAX)
-		return;
-	snprintf(numbers->titles[numbers->count], sizeof(numbers->titles[0]),
-		 *unit ? "#%s (%s)" : "#%s", number->name, unit);
-	numbers->names[numbers->count++] = number->name;
-}
-
 /* Kinds whose value is no time, rate or share are checks: their counts say little side by side. */
-static bool has_numbers(const struct roce_verify_rollup *r)
+static bool has_numbers(const struct roce_verify_rollup *r, const struct roce_verify_kind *kind)
 {
-	return r->c->kind->number_count > 1 && r->value_count &&
-	       r->c->kind->numbers[0].unit != ROCE_VERIFY_COUNT;
+	return r->c->kind == kind && r->value_count && kind->number_count > 1 &&
+	       kind->numbers[0].unit != ROCE_VERIFY_COUNT;
 }
 
-static void number_row(const struct numbers *numbers, const struct roce_verify_rollup *r,
-		       const char *const *columns, FILE *out)
+static void number_row(const struct roce_verify_rollup *r, const char *const *columns,
+		       uint32_t count, FILE *out)
 {
 	char texts[NUMBERS_MAX][32];
 	const char *cells[COLUMNS_MAX] = {name_in_group(r->c)};
 
-	for (uint32_t i = 0; i < numbers->count; i++) {
-		const json_t *value = json_object_get(r->shown->values, numbers->names[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		const json_t *value =
+			json_object_get(r->shown->values, r->c->kind->numbers[i].name);
 		double x = json_number_value(value);
 
 		*texts[i] = '\0';
@@ -150,31 +130,47 @@ static void number_row(const struct numbers *numbers, const struct roce_verify_r
 				 x >= 1000 || x <= -1000 ? "%.0f" : "%.3g", x);
 		cells[i + 1] = texts[i];
 	}
-	roce_page_table_row(out, ROCE_TONE_PLAIN, columns, cells, numbers->count + 1);
+	roce_page_table_row(out, ROCE_TONE_PLAIN, columns, cells, count + 1);
 }
 
-static void number_table(const struct roce_verify_page_group *group, FILE *out)
+static void number_table(const struct roce_verify_page_group *group,
+			 const struct roce_verify_kind *kind, FILE *out)
 {
+	uint32_t count = kind->number_count < NUMBERS_MAX ? kind->number_count : NUMBERS_MAX;
 	const char *columns[COLUMNS_MAX] = {"Case"};
-	struct numbers numbers = {0};
+	char titles[NUMBERS_MAX][64], headline[96];
 
-	for (uint32_t i = group->first; i < group->end; i++) {
-		const struct roce_verify_rollup *r = &group->pages->cases[i];
+	for (uint32_t i = 0; i < count; i++) {
+		const char *unit = roce_verify_unit_str(kind->numbers[i].unit);
 
-		for (uint32_t n = 0; has_numbers(r) && n < r->c->kind->number_count; n++)
-			add_number(&numbers, &r->c->kind->numbers[n]);
+		snprintf(titles[i], sizeof(titles[i]), *unit ? "#%s (%s)" : "#%s",
+			 kind->numbers[i].name, unit);
+		columns[i + 1] = titles[i];
 	}
-	if (numbers.count < 2)
-		return;
-	for (uint32_t i = 0; i < numbers.count; i++)
-		columns[i + 1] = numbers.titles[i];
-	roce_page_subsection(out, "All numbers");
-	roce_page_table_begin(out, columns, numbers.count + 1);
+	snprintf(headline, sizeof(headline), "All numbers of %s", kind->name);
+	roce_page_subsection(out, headline);
+	roce_page_table_begin(out, columns, count + 1);
 	for (uint32_t i = group->first; i < group->end; i++) {
-		if (has_numbers(&group->pages->cases[i]))
-			number_row(&numbers, &group->pages->cases[i], columns, out);
+		if (has_numbers(&group->pages->cases[i], kind))
+			number_row(&group->pages->cases[i], columns, count, out);
 	}
 	roce_page_table_end(out);
+}
+
+/* A table for each kind, in the order in which they come. */
+static void number_tables(const struct roce_verify_page_group *group, FILE *out)
+{
+	const struct roce_verify_rollup *cases = group->pages->cases;
+
+	for (uint32_t i = group->first; i < group->end; i++) {
+		const struct roce_verify_kind *kind = cases[i].c->kind;
+		bool is_new = has_numbers(&cases[i], kind);
+
+		for (uint32_t k = group->first; k < i; k++)
+			is_new &= !has_numbers(&cases[k], kind);
+		if (is_new)
+			number_table(group, kind, out);
+	}
 }
 
 /* ---- tables in the detail ---- */
@@ -300,7 +296,7 @@ static void write_group(const struct roce_verify_page_group *group, FILE *out)
 		title[0] = (char)(title[0] - 'a' + 'A');
 	roce_page_section(out, id, title, intro);
 	verdict_table(group, out);
-	number_table(group, out);
+	number_tables(group, out);
 	detail_tables(group, out);
 	roce_verify_page_pictures(group, out);
 }

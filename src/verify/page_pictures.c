@@ -360,6 +360,7 @@ static void draw_sizes_in(const struct roce_verify_page_group *group, enum roce_
 		.y_quantity = quantity,
 		.is_x_log = true,
 		.is_y_log = is_time,
+		.has_dots = true,
 		.series = sizes.series,
 	};
 
@@ -389,6 +390,7 @@ static void draw_case_curves(const struct roce_verify_outcome *o, const char *un
 		.y_name = "Value",
 		.y_quantity = quantity_of(unit, &y_scale),
 		.is_x_log = true,
+		.has_dots = true,
 		.series = series,
 	};
 
