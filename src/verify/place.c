@@ -12,12 +12,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -149,6 +151,17 @@ static void write_file(const struct set_up *s, const char *path, const char *tex
 	close(fd);
 }
 
+/* Root of a container often may not. */
+static bool may_make_namespaces(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+	return syscall(SYS_capget, &header, data) == 0 &&
+	       (data[0].effective & (1u << CAP_SYS_ADMIN)) &&
+	       (data[0].effective & (1u << CAP_NET_ADMIN));
+}
+
 static void enter_user_namespace(const struct set_up *s)
 {
 	char map[64];
@@ -157,8 +170,9 @@ static void enter_user_namespace(const struct set_up *s)
 
 	if (unshare(CLONE_NEWUSER))
 		die(s, errno,
-		    "no user namespace, which network namespaces need without root (run it as "
-		    "root, or verify with --self-test, --system or --peer)");
+		    "no user namespace, which network namespaces need without privilege (run it "
+		    "as root, in a container with CAP_SYS_ADMIN, or verify with --self-test, "
+		    "--system or --peer)");
 	write_file(s, "/proc/self/setgroups", "deny");
 	snprintf(map, sizeof(map), "0 %u 1", uid);
 	write_file(s, "/proc/self/uid_map", map);
@@ -283,7 +297,7 @@ __attribute__((noreturn)) static void be_keeper(struct set_up *s, pid_t parent)
 	sigaddset(&signals, SIGHUP);
 	sigprocmask(SIG_SETMASK, &signals, NULL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	if (s->mtu && geteuid() != 0)
+	if (s->mtu && !may_make_namespaces())
 		enter_user_namespace(s);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)

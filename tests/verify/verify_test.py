@@ -298,6 +298,14 @@ class Places(Verify):
         self.assertIn(b"broken off: interrupted", shown)
         self.assertEqual([name_of(p) for p in below if is_there(p)], [])
 
+    def test_root_of_a_container(self):
+        if not topology.may_change_user():
+            self.skipTest("only root has rights to give up")
+        done = process.Process([program("uroce"), "verify", "--plan", self.write(PLAN), "--only",
+                                "function/rc_send"],
+                               prefix=["setpriv", "--bounding-set", "-sys_admin,-net_admin"])
+        self.assertEqual(done.wait(120), 0, done.output())
+
     def test_without_privilege(self):
         prefix = (["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
                   if topology.may_change_user() else [])
@@ -387,6 +395,16 @@ class Broken(Verify):
         os.kill(agent, signal.SIGKILL)
         self.assertEqual(running.wait(60), 1, running.output())
         self.check_partial(self.load(), "agent has gone")
+
+    def test_agent_that_stands_still(self):
+        running = self.start("--plan", self.write(LONG), "--json", self.json)
+        case = self.await_case(running, "a/first")[0]
+        with open(f"/proc/{case}/stat", encoding="ascii") as f:
+            agent = int(f.read().rsplit(")", 1)[1].split()[1])
+        os.kill(agent, signal.SIGSTOP)
+        self.assertEqual(running.wait(60), 1, running.output())
+        self.check_partial(self.load(), "agent for 15 s")
+        self.assertFalse(is_there(agent))
 
     def test_case_that_takes_too_long(self):
         report = self.run_plan(LONG.replace("timeout: 300s", "timeout: 2s"), status=1)
