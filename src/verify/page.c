@@ -355,6 +355,7 @@ bool roce_verify_page(const struct roce_verify_record *record, FILE *out)
 	failures(&pages, out);
 	skipped(&pages, out);
 	roce_verify_page_groups(&pages, out);
+	roce_verify_page_primitives(record, out);
 	roce_verify_page_environment(record, out);
 	roce_verify_page_plan(&pages, out);
 	roce_page_end(out, "uroce verify; the JSON report of the same run has every number.");

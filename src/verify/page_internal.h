@@ -37,6 +37,7 @@ void roce_verify_page_flat(const json_t *object, char *out, size_t size);
 void roce_verify_page_groups(const struct roce_verify_pages *pages, FILE *out);
 void roce_verify_page_pictures(const struct roce_verify_page_group *group, FILE *out);
 void roce_verify_page_histogram(const struct roce_verify_outcome *o, FILE *out);
+void roce_verify_page_primitives(const struct roce_verify_record *record, FILE *out);
 void roce_verify_page_environment(const struct roce_verify_record *record, FILE *out);
 void roce_verify_page_plan(const struct roce_verify_pages *pages, FILE *out);
 

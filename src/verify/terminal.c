@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "verify/kind.h"
+#include "verify/primitives.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,8 @@ void roce_verify_terminal_summary(const struct roce_verify_terminal *t,
 				  const struct roce_verify_record *record)
 {
 	wipe(t);
+	if (!t->is_quiet)
+		roce_verify_primitives_print(record, t->out);
 	if (record->broken_off)
 		fprintf(t->out, "broken off: %s\n", record->broken_off);
 	fprintf(t->out, "%u passed, %u failed, %u skipped, %u measured in %.0f s (seed %llu)\n",
