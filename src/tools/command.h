@@ -14,12 +14,14 @@ enum {
 	ROCE_EXIT_OK = 0,
 	ROCE_EXIT_FAILED = 1,
 	ROCE_EXIT_USAGE = 2,
+	ROCE_EXIT_INTERRUPTED = 130,
 	ROCE_EXIT_CANNOT_RUN = 126, /* `uroce run`: as env(1) and the shells have it */
 	ROCE_EXIT_NOT_FOUND = 127,
 };
 
 int roce_cmd_run(int argc, char **argv);
 int roce_cmd_env(int argc, char **argv);
+int roce_cmd_perf(int argc, char **argv);
 int roce_cmd_devices(int argc, char **argv);
 int roce_cmd_counters(int argc, char **argv);
 int roce_cmd_status(int argc, char **argv);

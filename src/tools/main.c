@@ -5,7 +5,6 @@
  */
 #include "tools/command.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,6 +81,43 @@ static const struct command commands[] = {
 	 "  --check          only say what is wrong with the scenario\n"
 	 "  --explain [KEY]  what a key means, what it may be, its default and why; or all keys\n"
 	 "  --schema         a JSON schema of scenarios, for editors\n"},
+	{"perf", "TEST [PEER] [OPTION...]", "a quick look at latency or bandwidth", roce_cmd_perf,
+	 "With PEER the client, else the server, which waits for one; --local: both, here.\n"
+	 "\n"
+	 "  uroce perf write_lat --local               both sides here, in two namespaces\n"
+	 "  uroce perf write_lat                       server: prints the line for the other "
+	 "host\n"
+	 "  uroce perf write_lat HOST --token TOKEN    client, which has the figures\n"
+	 "\n"
+	 "Tests: write_lat write_bw write_imm_bw read_lat read_bw send_lat send_bw atomic_lat\n"
+	 "atomic_bw ud_send_lat ud_send_bw. Names, options and what is measured are perftest's:\n"
+	 "latency is half a round trip of messages in turn, for READ and atomics from post to\n"
+	 "completion; contents are compared at the end.\n"
+	 "\n"
+	 "  -s SIZE          bytes (2; bandwidth 64K)       -a  all, from 2 B to 8 MiB\n"
+	 "  -n N             messages                       -D SECONDS  for so long (bandwidth: "
+	 "1)\n"
+	 "  -c RC|UC|UD      transport (RC)                 -m MTU  path MTU, at most\n"
+	 "  -q N             queue pairs (bandwidth)        -t N  requests under way on each "
+	 "(128)\n"
+	 "  -b               both directions (bandwidth)    -I N  inline up to N bytes\n"
+	 "  -R               connected by rdma_cm           -A FETCH_AND_ADD|CMP_AND_SWAP\n"
+	 "  -d DEVICE  -i PORT  -x INDEX                    device, its port, GID index; of this "
+	 "side,\n"
+	 "                   with --local of both (--target-device NAME: the other)\n"
+	 "  -p PORT          TCP port of the server (18701)\n"
+	 "  --token TOKEN    what the server has printed; both sides take it from the variable\n"
+	 "                   UROCE_VERIFY_TOKEN, too. A server lets in who knows it, and\n"
+	 "  --no-token       everybody: from this host, or where --bind ADDRESS can be reached\n"
+	 "  --persistent     the server goes on after the first client\n"
+	 "  --local          both sides here, in two namespaces joined by a veth\n"
+	 "  --system         this host's own libraries and devices in place of uroce's\n"
+	 "  --json FILE      the report of `uroce verify`; - for standard output\n"
+	 "  -F, --report_gbits  nothing: as perftest has them\n"
+	 "\n"
+	 "A server takes sizes and the like from its client; -d, -i and -x there are its own.\n"
+	 "Exit status: 0, 1 the test failed or the peer has gone, 2 usage or environment, 130\n"
+	 "interrupted.\n"},
 	{"verify", "[OPTION...]", "verify an RDMA network: functions, then performance",
 	 roce_cmd_verify,
 	 "Runs a plan between an initiator and a target: on this machine in two network "
@@ -197,18 +233,6 @@ static int cmd_version(int argc, char **argv)
 		return roce_usage_error("version", "takes no argument, got %s", argv[1]);
 	printf("uroce " UROCE_VERSION "\n");
 	return ROCE_EXIT_OK;
-}
-
-int roce_usage_error(const char *command, const char *fmt, ...)
-{
-	va_list ap;
-
-	fprintf(stderr, "uroce %s: ", command);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fprintf(stderr, " (see: uroce help %s)\n", command);
-	return ROCE_EXIT_USAGE;
 }
 
 static int dispatch(int argc, char **argv)

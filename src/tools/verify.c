@@ -12,32 +12,11 @@
 #include "verify/terminal.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
-#define EXIT_INTERRUPTED 130
-
 /* ---- reports ---- */
-
-static int write_json(const char *path, const struct roce_verify_record *record)
-{
-	json_t *json = roce_verify_record_json(record);
-	int rc = -1;
-
-	errno = ENOMEM;
-	if (json)
-		rc = strcmp(path, "-") == 0 ? json_dumpf(json, stdout, JSON_INDENT(1))
-					    : json_dump_file(json, path, JSON_INDENT(1));
-	if (rc)
-		fprintf(stderr, "uroce verify: %s: %s\n", path, strerror(errno));
-	else if (strcmp(path, "-") == 0)
-		putchar('\n');
-	json_decref(json);
-	return rc ? ROCE_EXIT_FAILED : ROCE_EXIT_OK;
-}
 
 static int write_junit(const char *path, const struct roce_verify_record *record)
 {
@@ -71,7 +50,7 @@ static int write_reports(const struct roce_verify_options *o,
 {
 	int rc = ROCE_EXIT_OK;
 
-	if (o->json && write_json(o->json, record))
+	if (o->json && roce_verify_write_json("verify", o->json, roce_verify_record_json(record)))
 		rc = ROCE_EXIT_FAILED;
 	if (o->junit && write_junit(o->junit, record))
 		rc = ROCE_EXIT_FAILED;
@@ -80,53 +59,7 @@ static int write_reports(const struct roce_verify_options *o,
 	return rc;
 }
 
-/* A file that cannot be written is better known before the run than after it. */
-static int check_writable(const char *path)
-{
-	FILE *f;
-
-	if (!path || strcmp(path, "-") == 0)
-		return ROCE_EXIT_OK;
-	f = fopen(path, "ae");
-	if (!f) {
-		fprintf(stderr, "uroce verify: %s: %s\n", path, strerror(errno));
-		return ROCE_EXIT_USAGE;
-	}
-	fclose(f);
-	return ROCE_EXIT_OK;
-}
-
 /* ---- the run ---- */
-
-static int take_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-/* Whether any case had its turn. */
-static bool has_begun(const struct roce_verify_record *record)
-{
-	return record->outcome_count && record->outcomes[0].seconds > 0;
-}
-
-static int exit_status(const struct roce_verify_record *record)
-{
-	if (record->broken_off && strcmp(record->broken_off, "interrupted") == 0)
-		return EXIT_INTERRUPTED;
-	if (record->broken_off && !has_begun(record))
-		return ROCE_EXIT_USAGE;
-	return record->broken_off || roce_verify_record_count(record, ROCE_VERIFY_FAIL)
-		       ? ROCE_EXIT_FAILED
-		       : ROCE_EXIT_OK;
-}
 
 static bool is_on_stdout(const char *path)
 {
@@ -155,7 +88,7 @@ static int run_between(const struct roce_verify_options *o, struct roce_verify_s
 	roce_verify_run(&run, &watcher, record);
 	roce_verify_terminal_summary(&terminal, record);
 	rc = write_reports(o, record);
-	return exit_status(record) ? exit_status(record) : rc;
+	return roce_verify_exit_status(record) ? roce_verify_exit_status(record) : rc;
 }
 
 static int run_plan(const struct roce_verify_options *o, struct roce_verify_plan *plan)
@@ -178,7 +111,7 @@ static int run_plan(const struct roce_verify_options *o, struct roce_verify_plan
 	}
 	record.profile = o->profile;
 	record.seed = o->seed;
-	signal_fd = take_signals();
+	signal_fd = roce_verify_take_signals();
 	rc = roce_verify_sides_open(o, peer_fd, &sides, &record);
 	if (!rc)
 		rc = run_between(o, &sides, signal_fd, &record);
@@ -207,11 +140,11 @@ int roce_cmd_verify(int argc, char **argv)
 	if (o.is_list) {
 		roce_verify_plan_print(plan, o.profile);
 	} else {
-		rc = check_writable(o.json);
+		rc = roce_verify_check_writable("verify", o.json);
 		if (!rc)
-			rc = check_writable(o.junit);
+			rc = roce_verify_check_writable("verify", o.junit);
 		if (!rc)
-			rc = check_writable(o.html);
+			rc = roce_verify_check_writable("verify", o.html);
 		if (!rc)
 			rc = run_plan(&o, plan);
 	}

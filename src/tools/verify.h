@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parts of `uroce verify` on the command's side: options, and where the agents are. */
+/* The parts of `uroce verify` on the command's side: options, and where the agents are. `uroce
+ * perf` uses the latter. */
 #ifndef ROCE_TOOLS_VERIFY_H
 #define ROCE_TOOLS_VERIFY_H
 
@@ -10,6 +11,7 @@
 #include <stdint.h>
 
 struct roce_verify_options {
+	const char *command; /* "verify", "perf": whose lines they are */
 	const char *plan;
 	const char *only;
 	const char *skip;
@@ -26,6 +28,10 @@ struct roce_verify_options {
 	uint64_t repeat;
 	uint64_t mtu;
 	uint64_t gid_index; /* UINT64_MAX: chosen */
+	uint64_t ib_port;   /* the same */
+	/* of a server */
+	const char *kinds;  /* the only ones that it runs; NULL: all */
+	const char *client; /* how the other end is called, up to the host */
 	bool is_list;
 	bool is_self_test;
 	bool is_system;
@@ -59,7 +65,17 @@ void roce_verify_sides_close(struct roce_verify_sides *sides, bool is_now);
 /* `uroce verify diff`, argv[0] being that word. */
 int roce_verify_diff_command(int argc, char **argv);
 
-/* `uroce verify --server`. */
+/* `uroce verify --server` and `uroce perf TEST`. */
 int roce_verify_serve_command(const struct roce_verify_options *options);
+
+/* ---- what both commands do ---- */
+
+/* SIGINT, SIGTERM and SIGHUP become readable there. */
+int roce_verify_take_signals(void);
+/* A file that cannot be written is better known before the run than after it. NULL: none. */
+int roce_verify_check_writable(const char *command, const char *path);
+/* "-": standard output. Takes the reference. An exit status. */
+int roce_verify_write_json(const char *command, const char *path, json_t *json);
+int roce_verify_exit_status(const struct roce_verify_record *record);
 
 #endif

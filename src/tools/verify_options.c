@@ -185,6 +185,9 @@ int roce_verify_options_parse(int argc, char **argv, struct roce_verify_options 
 	int c;
 
 	*out = (struct roce_verify_options){
+		.command = "verify",
+		.client = "verify --peer",
+		.ib_port = UINT64_MAX,
 		.profile = "soft",
 		.port = ROCE_VERIFY_PORT,
 		.seed = 1,

@@ -19,10 +19,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#define ARGUMENTS_MAX 12
+
 struct launcher {
 	struct roce_place place;
 	char agent[PATH_MAX + 32];
 	struct roce_verify_launch launch;
+	const char *arguments[ARGUMENTS_MAX];
+	char port[24];
+	char gid_index[24];
 };
 
 static int set_environment(void *context)
@@ -32,29 +37,29 @@ static int set_environment(void *context)
 	return roce_environment_set(context, &extras);
 }
 
-static int complain(const char *err)
+static int complain(const struct roce_verify_options *o, const char *err)
 {
-	fprintf(stderr, "uroce verify: %s\n", err);
+	fprintf(stderr, "uroce %s: %s\n", o->command, err);
 	return ROCE_EXIT_USAGE;
 }
 
 /* The agent beside this program, with the environment of `uroce run`. */
-static int make_launcher(struct launcher *l, bool is_system)
+static int make_launcher(const struct roce_verify_options *o, struct launcher *l)
 {
 	char err[256];
 	const char *slash;
 
 	if (roce_place_find(&l->place, err, sizeof(err)))
-		return complain(err);
+		return complain(o, err);
 	slash = strrchr(l->place.self, '/');
 	snprintf(l->agent, sizeof(l->agent), "%.*s/verify-agent", (int)(slash - l->place.self),
 		 l->place.self);
 	l->launch.agent = l->agent;
 	if (access(l->agent, X_OK)) {
 		snprintf(err, sizeof(err), "%.200s: %s", l->agent, strerror(errno));
-		return complain(err);
+		return complain(o, err);
 	}
-	if (!is_system) {
+	if (!o->is_system) {
 		l->launch.prepare = set_environment;
 		l->launch.context = &l->place;
 	}
@@ -74,6 +79,8 @@ static json_t *make_where(const struct roce_verify_options *o, int side, const c
 		json_object_set_new(where, "address", json_string(address));
 	if (o->gid_index != UINT64_MAX)
 		json_object_set_new(where, "gid_index", json_integer((json_int_t)o->gid_index));
+	if (o->ib_port != UINT64_MAX)
+		json_object_set_new(where, "port", json_integer((json_int_t)o->ib_port));
 	return where;
 }
 
@@ -85,31 +92,33 @@ int roce_verify_peer_connect(const struct roce_verify_options *o)
 	int fd;
 
 	if (!roce_verify_address_parse(o->peer, host, sizeof(host), &port)) {
-		roce_usage_error("verify",
-				 "--peer: found %s, expected HOST, HOST:PORT or [V6]:PORT",
-				 o->peer);
+		roce_usage_error(o->command, "%s: found %s, expected HOST, HOST:PORT or [V6]:PORT",
+				 strcmp(o->command, "perf") == 0 ? "peer" : "--peer", o->peer);
 		return -1;
 	}
 	fd = roce_verify_connect(host, port, reason, sizeof(reason));
 	if (fd < 0) {
-		complain(reason);
+		complain(o, reason);
 		return -1;
 	}
 	if (roce_verify_handshake_client(fd, o->token, reason))
 		return fd;
-	fprintf(stderr, "uroce verify: %s port %u: %s\n", host, port, reason);
+	fprintf(stderr, "uroce %s: %s port %u: %s%s\n", o->command, host, port, reason,
+		strcmp(o->token, ROCE_VERIFY_TOKEN_OPEN) == 0 && strstr(reason, "token")
+			? " (the server has printed one: --token TOKEN)"
+			: "");
 	close(fd);
 	return -1;
 }
 
-static int open_with_peer(const struct launcher *l, int fd, struct roce_verify_sides *out,
-			  char *own, char *peer)
+static int open_with_peer(const struct roce_verify_options *o, const struct launcher *l, int fd,
+			  struct roce_verify_sides *out, char *own, char *peer)
 {
 	char err[256];
 
 	if (roce_verify_place_here(&out->place, &l->launch, false, err, sizeof(err))) {
 		close(fd);
-		return complain(err);
+		return complain(o, err);
 	}
 	out->place.fds[ROCE_VERIFY_TARGET] = fd;
 	roce_verify_socket_names(fd, own, peer);
@@ -125,7 +134,7 @@ static int open_here(const struct roce_verify_options *o, const struct launcher 
 							 err, sizeof(err))
 			  : roce_verify_place_here(&out->place, &l->launch, true, err, sizeof(err));
 
-	return rc ? complain(err) : ROCE_EXIT_OK;
+	return rc ? complain(o, err) : ROCE_EXIT_OK;
 }
 
 int roce_verify_sides_open(const struct roce_verify_options *options, int peer_fd,
@@ -133,7 +142,7 @@ int roce_verify_sides_open(const struct roce_verify_options *options, int peer_f
 {
 	char addresses[ROCE_VERIFY_SIDES][ROCE_VERIFY_ADDRESS_SIZE] = {"", ""};
 	struct launcher launcher = {0};
-	int rc = make_launcher(&launcher, options->is_system);
+	int rc = make_launcher(options, &launcher);
 
 	*out = (struct roce_verify_sides){.place = {.fds = {-1, -1}}};
 	if (rc && peer_fd >= 0)
@@ -141,7 +150,7 @@ int roce_verify_sides_open(const struct roce_verify_options *options, int peer_f
 	if (rc)
 		return rc;
 	if (peer_fd >= 0)
-		rc = open_with_peer(&launcher, peer_fd, out, addresses[0], addresses[1]);
+		rc = open_with_peer(options, &launcher, peer_fd, out, addresses[0], addresses[1]);
 	else
 		rc = open_here(options, &launcher, out);
 	if (rc)
@@ -166,32 +175,83 @@ void roce_verify_sides_close(struct roce_verify_sides *sides, bool is_now)
 
 /* ---- the server ---- */
 
-int roce_verify_serve_command(const struct roce_verify_options *options)
+/* What this end's agent keeps to, whatever the other end orders. */
+static void make_arguments(const struct roce_verify_options *o, struct launcher *l)
+{
+	const struct {
+		const char *name;
+		const char *value;
+	} rows[] = {
+		{"--device", o->device[0]},
+		{"--port", o->ib_port != UINT64_MAX ? l->port : NULL},
+		{"--gid-index", o->gid_index != UINT64_MAX ? l->gid_index : NULL},
+		{"--kinds", o->kinds},
+	};
+	size_t used = 0;
+
+	snprintf(l->port, sizeof(l->port), "%llu", (unsigned long long)o->ib_port);
+	snprintf(l->gid_index, sizeof(l->gid_index), "%llu", (unsigned long long)o->gid_index);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!rows[i].value)
+			continue;
+		l->arguments[used++] = rows[i].name;
+		l->arguments[used++] = rows[i].value;
+	}
+	l->launch.arguments = l->arguments;
+}
+
+static void announce(const struct roce_verify_options *o, uint16_t port, const char *token)
+{
+	char behind[16] = "";
+
+	if (port != ROCE_VERIFY_PORT)
+		snprintf(behind, sizeof(behind), ":%u", port);
+	printf("serving on port %u; on the other host:\n  uroce %s %s%s", port, o->client,
+	       o->bind_to ? o->bind_to : "THIS_HOST", behind);
+	if (strcmp(token, ROCE_VERIFY_TOKEN_OPEN) != 0)
+		printf(" --token %s", token);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static int serve(const struct roce_verify_options *o, const struct roce_verify_server *server)
+{
+	bool is_perf = strcmp(o->command, "perf") == 0;
+
+	switch (roce_verify_serve(server)) {
+	case ROCE_VERIFY_SERVED_UNTIL_SIGNAL:
+		/* which is how one that goes on is ended */
+		return is_perf && o->is_once ? ROCE_EXIT_INTERRUPTED : ROCE_EXIT_OK;
+	case ROCE_VERIFY_SERVED_RUN:
+		return ROCE_EXIT_OK;
+	case ROCE_VERIFY_SERVED_BROKEN:
+		return ROCE_EXIT_FAILED;
+	}
+	return ROCE_EXIT_FAILED;
+}
+
+int roce_verify_serve_command(const struct roce_verify_options *o)
 {
 	struct launcher launcher = {0};
 	char made[64];
 	char err[256];
-	struct roce_verify_server server = {.token = options->token, .is_once = options->is_once};
-	int rc = make_launcher(&launcher, options->is_system);
+	struct roce_verify_server server = {.token = o->token, .is_once = o->is_once};
+	int rc = make_launcher(o, &launcher);
 
 	if (rc)
 		return rc;
 	if (!server.token) {
 		if (!roce_verify_token_make(made, sizeof(made)))
-			return complain("no random numbers for a token");
+			return complain(o, "no random numbers for a token");
 		server.token = made;
 	}
+	make_arguments(o, &launcher);
 	server.launch = launcher.launch;
-	server.listener =
-		roce_verify_listen(options->bind_to, (uint16_t)options->port, err, sizeof(err));
+	server.listener = roce_verify_listen(o->bind_to, (uint16_t)o->port, err, sizeof(err));
 	if (server.listener < 0)
-		return complain(err);
-	printf("serving on port %u; on the other host:\n"
-	       "  uroce verify --peer THIS_HOST:%u --token %s\n",
-	       roce_verify_socket_port(server.listener), roce_verify_socket_port(server.listener),
-	       server.token);
-	fflush(stdout);
-	roce_verify_serve(&server);
+		return complain(o, err);
+	announce(o, roce_verify_socket_port(server.listener), server.token);
+	rc = serve(o, &server);
 	close(server.listener);
-	return ROCE_EXIT_OK;
+	return rc;
 }

@@ -10,8 +10,11 @@
 #include <stddef.h>
 
 /* Fewer characters could be tried one after the other by who listens. */
-#define ROCE_VERIFY_TOKEN_MIN  12
-#define ROCE_VERIFY_TOKEN_MAX  128
+#define ROCE_VERIFY_TOKEN_MIN 12
+#define ROCE_VERIFY_TOKEN_MAX 128
+
+/* What everybody knows: of servers that are open to all, and of clients that were given none. */
+#define ROCE_VERIFY_TOKEN_OPEN "open-to-everybody"
 
 #define ROCE_VERIFY_NONCE_SIZE 65 /* as hexadecimal text, with the 0 */
 #define ROCE_VERIFY_PROOF_SIZE 65

@@ -35,8 +35,17 @@
 	X(T, size, "size", BYTES, "64", "1", "1GiB", NULL, 0, "of a message", NULL)                \
 	X(T, size_max, "size_max", BYTES, "0", "0", "1GiB", NULL, 0,                               \
 	  "sizes up to this one too, each eight times the one before, for the curves", NULL)       \
+	X(T, transport, "transport", WORD, "rc", NULL, NULL, "rc|uc", 0,                           \
+	  "of the queue pairs; ud_send has its own", NULL)                                         \
+	X(T, in_turn, "in_turn", BOOL, "false", NULL, NULL, NULL, 0,                               \
+	  "write: the other side writes back when it sees it in its memory, half of that counts",  \
+	  NULL)                                                                                    \
 	X(T, iterations, "iterations", COUNT, "10000", "10", "10000000", NULL, 0,                  \
 	  "messages that are timed", NULL)                                                         \
+	X(T, duration, "duration", TIME, "0s", "0s", "3600s", NULL, 0,                             \
+	  "as many iterations as take about so long, by the warm-up; 0: those above", NULL)        \
+	X(T, mtu, "mtu", BYTES, "0", "0", "4096", NULL, 0,                                         \
+	  "path MTU at most; 0: what both ports have", NULL)                                       \
 	X(T, warmup, "warmup", COUNT, "500", "0", "1000000", NULL, 0, "messages before", NULL)     \
 	X(T, inline_max, "inline", BYTES, "64", "0", "1024", NULL, 0,                              \
 	  "messages up to this size are sent inline where the device can", NULL)                          \
@@ -132,9 +141,15 @@
 	  NULL)                                                                                    \
 	X(T, depth, "depth", COUNT, "64", "1", "4096", NULL, 0, "requests under way on each", NULL) \
 	X(T, both, "both", BOOL, "false", NULL, NULL, NULL, 0, "directions at once", NULL)         \
-	X(T, duration, "duration", TIME, "1s", "10ms", "600s", NULL, 0, "of posting", NULL)        \
+	X(T, duration, "duration", TIME, "1s", "10ms", "3600s", NULL, 0, "of posting", NULL)        \
 	X(T, shape, "shape", RATE, "0G", "0G", "400G", NULL, 0,                                      \
 	  "the link is made as slow as this, where it is the run's own; 0: it is left alone", NULL) \
+	X(T, connect, "connect", WORD, "relay", NULL, NULL, "relay|rdma_cm", 0,                    \
+	  "who connects the queue pairs of RC", NULL)                                              \
+	X(T, messages, "messages", COUNT, "0", "0", "1000000000", NULL, 0,                         \
+	  "posted on all queue pairs, and no more; 0: by duration alone", NULL)                    \
+	X(T, mtu, "mtu", BYTES, "0", "0", "4096", NULL, 0,                                         \
+	  "path MTU at most; 0: what both ports have", NULL)                                       \
 	X(T, inline_max, "inline", BYTES, "64", "0", "1024", NULL, 0,                              \
 	  "messages up to this size are sent inline where the device can", NULL)
 

@@ -123,7 +123,7 @@ int roce_verify_connect(const char *host, uint16_t port, char *err, size_t err_s
 	}
 	if (list && fd < 0)
 		snprintf(err, err_size, "%s port %u: %s%s", host, port, strerror(-rc),
-			 rc == -ECONNREFUSED ? "; `uroce verify --server` runs there?" : "");
+			 rc == -ECONNREFUSED ? "; does a server of uroce run there?" : "");
 	if (list)
 		freeaddrinfo(list);
 	if (fd >= 0)

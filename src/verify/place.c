@@ -29,6 +29,7 @@
 #define TERM_MS	       1500
 #define LINE_MAX_BYTES 200
 #define CHILDREN_MAX   256
+#define ARGUMENTS_MAX  16
 
 struct set_up {
 	const struct roce_verify_launch *launch;
@@ -117,8 +118,8 @@ __attribute__((noreturn)) static void be_agent(const struct set_up *s, enum roce
 					       int keeper)
 {
 	char fd_text[16];
-	char *argv[] = {(char *)(uintptr_t)s->launch->agent, (char *)(uintptr_t) "--fd", fd_text,
-			NULL};
+	char *argv[ARGUMENTS_MAX] = {(char *)(uintptr_t)s->launch->agent,
+				     (char *)(uintptr_t) "--fd", fd_text};
 	int agent = fcntl(s->agent_fds[side], F_DUPFD_CLOEXEC, COPY_FD);
 	int report = fcntl(s->report, F_DUPFD_CLOEXEC, COPY_FD);
 	struct set_up own = *s;
@@ -130,6 +131,9 @@ __attribute__((noreturn)) static void be_agent(const struct set_up *s, enum roce
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	reset_signals();
 	snprintf(fd_text, sizeof(fd_text), "%d", AGENT_FD);
+	for (int i = 0; s->launch->arguments && s->launch->arguments[i] && i + 4 < ARGUMENTS_MAX;
+	     i++)
+		argv[3 + i] = (char *)(uintptr_t)s->launch->arguments[i];
 	if (dup2(agent, AGENT_FD) < 0)
 		die(&own, errno, "dup2");
 	close_range(AGENT_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
@@ -269,20 +273,26 @@ static bool is_agent(const struct set_up *s, pid_t pid)
 	return pid == s->agents[0] || pid == s->agents[1];
 }
 
-static void keep(const struct set_up *s, const sigset_t *signals)
+/* True: all agents were told to go, and went. */
+static bool keep(const struct set_up *s, const sigset_t *signals)
 {
 	int left = (s->agents[0] > 0) + (s->agents[1] > 0);
+	bool is_good = true;
 
 	while (left > 0) {
 		pid_t pid;
+		int status;
 		int sig = sigwaitinfo(signals, NULL);
 
 		if (sig == SIGTERM || sig == SIGINT || sig == SIGHUP)
 			break;
-		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 			left -= is_agent(s, pid);
+			is_good &= !is_agent(s, pid) || status == 0;
+		}
 	}
 	end_children();
+	return is_good && left <= 0;
 }
 
 __attribute__((noreturn)) static void be_keeper(struct set_up *s, pid_t parent)
@@ -313,8 +323,7 @@ __attribute__((noreturn)) static void be_keeper(struct set_up *s, pid_t parent)
 	close(s->report);
 	if (s->mtu)
 		pass_turns(s);
-	keep(s, &signals);
-	_exit(0);
+	_exit(keep(s, &signals) ? 0 : 1);
 }
 
 /* ---- the caller ---- */

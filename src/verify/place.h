@@ -2,7 +2,8 @@
 /*
  * Where the two agents run, and their processes. All of them are children of one keeper, which ends
  * them and whatever they leave behind (daemons too) when the run is over, when it is told to, or
- * when this program has gone in any way; network namespaces go with the last process in them.
+ * when this program has gone in any way; network namespaces go with the last process in them. It
+ * exits with 0 when the agents had been told to go.
  */
 #ifndef ROCE_VERIFY_PLACE_H
 #define ROCE_VERIFY_PLACE_H
@@ -20,6 +21,8 @@ struct roce_verify_launch {
 	 * may be NULL. */
 	int (*prepare)(void *context);
 	void *context;
+	/* What it is told beside its socket, up to a NULL; or NULL. */
+	const char *const *arguments;
 };
 
 struct roce_verify_place {

@@ -274,6 +274,8 @@ static bool run_case(struct runner *r, const struct roce_verify_case *c, uint32_
 	finish(r, o, is_good);
 	if (r->watcher->ended)
 		r->watcher->ended(r->watcher->context, r->record, o);
+	if (is_good && r->options->ends_at_failure && o->verdict == ROCE_VERIFY_FAIL)
+		return break_off(r, "%s failed", c->name);
 	return is_good;
 }
 

@@ -12,6 +12,7 @@ struct roce_verify_run_options {
 	int fds[ROCE_VERIFY_SIDES];	  /* to the agents; they are closed by the run */
 	int signal_fd;			  /* readable when the run shall end; -1: none */
 	json_t *where[ROCE_VERIFY_SIDES]; /* device, port, gid_index of each; borrowed */
+	bool ends_at_failure;		  /* the first case that fails is the last */
 };
 
 /* What the user sees of it; any may be NULL. */

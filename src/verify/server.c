@@ -32,6 +32,7 @@ struct state {
 	pid_t children[CONNECTIONS_MAX];
 	uint32_t count;
 	bool has_run;
+	bool is_whole; /* the last run was ended by its orchestrator */
 };
 
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
@@ -64,7 +65,8 @@ static bool take_turn(void *context, char *reason)
 	return false;
 }
 
-static void await_end(pid_t keeper)
+/* True: it was ended by the orchestrator. */
+static bool await_end(pid_t keeper)
 {
 	sigset_t set;
 
@@ -77,11 +79,13 @@ static void await_end(pid_t keeper)
 		siginfo_t info = {0};
 		int sig;
 
-		if (waitid(P_PID, (id_t)keeper, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid)
-			return;
+		if (waitid(P_PID, (id_t)keeper, &info, WEXITED | WNOHANG | WNOWAIT))
+			return false;
+		if (info.si_pid)
+			return info.si_code == CLD_EXITED && info.si_status == 0;
 		sig = sigwaitinfo(&set, NULL);
 		if (sig > 0 && sig != SIGCHLD)
-			return;
+			return false;
 	}
 }
 
@@ -107,6 +111,7 @@ __attribute__((noreturn)) static void be_connection(struct state *s, int fd, pid
 	char reason[ROCE_VERIFY_REASON_SIZE] = "";
 	struct roce_verify_place place;
 	roce_ns_t begun;
+	bool is_whole;
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
@@ -126,10 +131,11 @@ __attribute__((noreturn)) static void be_connection(struct state *s, int fd, pid
 		_exit(1);
 	}
 	close(fd);
-	await_end(place.keeper);
+	is_whole = await_end(place.keeper);
 	roce_verify_place_close(&place, true);
-	say("%s: the run has ended after %.0f s", peer, (double)(roce_clock_now() - begun) / 1e9);
-	_exit(0);
+	say("%s: the run has ended after %.0f s%s", peer, (double)(roce_clock_now() - begun) / 1e9,
+	    is_whole ? "" : ", broken off");
+	_exit(is_whole ? 0 : 1);
 }
 
 /* ---- the server ---- */
@@ -137,11 +143,15 @@ __attribute__((noreturn)) static void be_connection(struct state *s, int fd, pid
 static void reap(struct state *s)
 {
 	pid_t pid;
+	int status;
 
-	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		int owner = (int)pid;
 
-		s->has_run |= atomic_compare_exchange_strong(s->owner, &owner, 0);
+		if (atomic_compare_exchange_strong(s->owner, &owner, 0)) {
+			s->has_run = true;
+			s->is_whole = status == 0;
+		}
 		for (uint32_t i = 0; i < s->count; i++) {
 			if (s->children[i] == pid)
 				s->children[i--] = s->children[--s->count];
@@ -179,7 +189,7 @@ static void end_all(struct state *s)
 	}
 }
 
-void roce_verify_serve(const struct roce_verify_server *server)
+enum roce_verify_served roce_verify_serve(const struct roce_verify_server *server)
 {
 	struct state s = {.server = server};
 	struct signalfd_siginfo info;
@@ -198,7 +208,7 @@ void roce_verify_serve(const struct roce_verify_server *server)
 	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s.owner == MAP_FAILED || signals < 0) {
 		say("no memory or descriptor: %s", strerror(errno));
-		return;
+		return ROCE_VERIFY_SERVED_BROKEN;
 	}
 	while (!is_ending && !(server->is_once && s.has_run)) {
 		/* With too many at once the next ones wait in the kernel's queue. */
@@ -218,4 +228,7 @@ void roce_verify_serve(const struct roce_verify_server *server)
 	end_all(&s);
 	close(signals);
 	(void)munmap(s.owner, sizeof(*s.owner));
+	if (!server->is_once || !s.has_run)
+		return ROCE_VERIFY_SERVED_UNTIL_SIGNAL;
+	return s.is_whole ? ROCE_VERIFY_SERVED_RUN : ROCE_VERIFY_SERVED_BROKEN;
 }

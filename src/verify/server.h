@@ -18,7 +18,13 @@ struct roce_verify_server {
 	bool is_once; /* ends after the first run */
 };
 
+enum roce_verify_served {
+	ROCE_VERIFY_SERVED_UNTIL_SIGNAL,
+	ROCE_VERIFY_SERVED_RUN,	   /* the one run, and its orchestrator ended it */
+	ROCE_VERIFY_SERVED_BROKEN, /* the one run, which broke off; or nothing could be served */
+};
+
 /* Until SIGINT, SIGTERM or SIGHUP. Prints a line for each that comes. */
-void roce_verify_serve(const struct roce_verify_server *server);
+enum roce_verify_served roce_verify_serve(const struct roce_verify_server *server);
 
 #endif

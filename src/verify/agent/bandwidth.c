@@ -50,6 +50,8 @@ struct bandwidth {
 	bool is_sender;
 	bool is_receiver;
 	unsigned int flags;
+	uint64_t messages_max;
+	const char *op; /* looking a parameter up takes as long as posting */
 	/* counted */
 	uint64_t posted;
 	uint64_t completed;
@@ -107,11 +109,15 @@ static void read_parameters(struct va_run *run, struct bandwidth *b)
 		.lane_count = (uint32_t)va_number(run, "qps"),
 		.depth = (uint32_t)va_number(run, "depth"),
 		.size = (uint32_t)va_number(run, "size"),
+		.messages_max = va_number(run, "messages"),
+		.op = va_word(run, "op"),
 		.opcode = opcode(run),
 		.is_ud = va_is(run, "op", "ud_send"),
 		.is_sender = run->is_initiator || va_flag(run, "both"),
 		.is_receiver = !run->is_initiator || va_flag(run, "both"),
 	};
+	if (!b->messages_max)
+		b->messages_max = UINT64_MAX;
 	b->is_reliable = type_of(run, b) == IBV_QPT_RC;
 	b->has_receives = b->opcode == IBV_WR_SEND || b->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 	if (is_atomic(b))
@@ -134,6 +140,8 @@ static void make_lane(struct va_run *run, struct bandwidth *b, struct lane *lane
 		.receive_depth = b->has_receives ? b->depth * RECEIVE_RATIO : 1,
 		.send_cq = b->send_cq,
 		.recv_cq = b->recv_cq,
+		.mtu_bytes = (uint32_t)va_number(run, "mtu"),
+		.by_cm = va_is(run, "connect", "rdma_cm"),
 		.inline_max = b->size <= va_number(run, "inline") && !is_fetching(b) ? b->size : 0,
 	};
 
@@ -258,8 +266,8 @@ static void take_completions(struct va_run *run, struct bandwidth *b, bool goes_
 	int n = take_batch(run, b->send_cq, wc);
 
 	for (int i = 0; i < n; i++) {
-		must_succeed(run, &wc[i], va_word(run, "op"));
-		if (goes_on)
+		must_succeed(run, &wc[i], b->op);
+		if (goes_on && b->posted < b->messages_max)
 			post_one(run, b, (uint32_t)wc[i].wr_id);
 	}
 	b->completed += (uint64_t)n;
@@ -314,7 +322,7 @@ static void tell_end(struct va_run *run, struct bandwidth *b)
 static bool send_more(struct va_run *run, struct bandwidth *b, roce_ns_t now, roce_ns_t end)
 {
 	take_completions(run, b, now < end, now);
-	if (now < end || b->completed < b->posted)
+	if ((now < end && b->posted < b->messages_max) || b->completed < b->posted)
 		return false;
 	tell_end(run, b);
 	return true;
@@ -355,7 +363,7 @@ static void run_traffic(struct va_run *run, struct bandwidth *b)
 	b->begun = b->sent_at = b->received_at = roce_clock_now();
 	end = b->begun + va_number(run, "duration");
 	for (uint32_t i = 0; i < b->lane_count && b->is_sender; i++) {
-		for (uint32_t k = 0; k < b->depth; k++)
+		for (uint32_t k = 0; k < b->depth && b->posted < b->messages_max; k++)
 			post_one(run, b, i);
 	}
 	/* The program of a side that is only written to or read from sleeps. */
@@ -508,6 +516,9 @@ static void report(struct va_run *run, struct bandwidth *b)
 	if (b->has_receives && !b->is_reliable)
 		va_value(run, "lost", sent > 0 ? 100 * (1 - arrived / sent) : 0);
 	va_detail(run, "counts", own);
+	va_detail(run, "inline", json_boolean(b->flags != 0));
+	va_detail(run, "mtu", json_integer(b->lanes[0].endpoint.mtu_bytes));
+	va_device_report(run, &b->device);
 	json_decref(theirs);
 }
 

@@ -226,3 +226,15 @@ void va_device_close(struct va_run *run, struct va_device *device)
 	if (rc)
 		va_fail(run, "ibv_close_device: %s", strerror(rc));
 }
+
+void va_device_report(struct va_run *run, const struct va_device *device)
+{
+	char gid[INET6_ADDRSTRLEN] = "";
+
+	inet_ntop(AF_INET6, device->gid.raw, gid, sizeof(gid));
+	va_detail(run, "path",
+		  json_pack("{s:s, s:i, s:i, s:s, s:i}", "device",
+			    ibv_get_device_name(device->context->device), "port", device->port,
+			    "gid_index", device->gid_index, "gid", gid, "port_mtu",
+			    (int)device->mtu_bytes));
+}

@@ -30,6 +30,8 @@ enum va_family { VA_ANY_FAMILY, VA_IPV4, VA_IPV6 };
 
 void va_device_open(struct va_run *run, enum va_family family, struct va_device *out);
 void va_device_close(struct va_run *run, struct va_device *device);
+/* Detail `path`: device, port, GID and MTU of this side. */
+void va_device_report(struct va_run *run, const struct va_device *device);
 
 /* An open device's facts as JSON; for agent/facts.c. */
 json_t *va_device_describe(struct ibv_context *context);

@@ -52,6 +52,21 @@ static int count_nodes(void)
 	return count ? count : 1;
 }
 
+/* Of the first CPU; "": the machine does not say. */
+static const char *governor(char *out, size_t size)
+{
+	read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "", out, size);
+	return out;
+}
+
+/* Programs that ran or wanted to, in the last minute. */
+static double load(void)
+{
+	double average;
+
+	return getloadavg(&average, 1) == 1 ? average : 0;
+}
+
 /* Asked of the kernel: in a network namespace sysfs may show another's devices. */
 static json_t *describe_netdev(uint32_t index)
 {
@@ -150,6 +165,7 @@ json_t *va_facts(void)
 	char library[PATH_MAX] = "";
 	struct utsname name;
 	char cpu[256];
+	char governed[64];
 	Dl_info verbs = {0};
 
 	(void)uname(&name);
@@ -157,8 +173,9 @@ json_t *va_facts(void)
 	if (dladdr((void *)(uintptr_t)ibv_get_device_list, &verbs))
 		(void)!realpath(verbs.dli_fname, library);
 	read_line("/proc/cpuinfo", "model name", cpu, sizeof(cpu));
-	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:I, s:s, s:o}", "host", name.nodename,
-			 "system", name.sysname, "kernel", name.release, "cpu", cpu, "cpus",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:I, s:i, s:I, s:s, s:o}", "host",
+			 name.nodename, "system", name.sysname, "kernel", name.release, "cpu", cpu,
+			 "governor", governor(governed, sizeof(governed)), "load", load(), "cpus",
 			 (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "numa_nodes", count_nodes(),
 			 "memory_bytes",
 			 (json_int_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE), "libibverbs",

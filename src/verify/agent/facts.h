@@ -5,7 +5,8 @@
 
 #include <jansson.h>
 
-/* {"host", "kernel", "cpu", "cpus", "numa_nodes", "memory_bytes", "libibverbs", "devices": [...]}
+/* {"host", "kernel", "cpu", "governor", "load", "cpus", "numa_nodes", "memory_bytes", "libibverbs",
+ * "devices": [...]}
  */
 json_t *va_facts(void);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * verify-agent: one side of `uroce verify`. It is started with a connected socket and does what
- * comes over it (verify/protocol.h). Each case is a child of its own, so that one that crashes or
- * hangs costs its own verdict only; this process passes lines between child and orchestrator, and
- * uses no verbs. When the orchestrator has gone, child and agent go too.
+ * verify-agent: one side of `uroce verify` and `uroce perf`. It is started with a connected socket
+ * and does what comes over it (verify/protocol.h), as far as whoever started it allows. Each case
+ * is a child of its own, so that one that crashes or hangs costs its own verdict only; this process
+ * passes lines between child and orchestrator, and uses no verbs. When the orchestrator has gone,
+ * child and agent go too.
  */
 #include "verify/agent/facts.h"
 #include "verify/agent/kind.h"
@@ -12,6 +13,7 @@
 #include "verify/protocol.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +24,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* What whoever started the agent has decided; orders do not change it. */
+struct own_choice {
+	const char *device; /* NULL: as ordered */
+	const char *kinds;  /* the only ones, with commas; NULL: all */
+	int port;	    /* -1: as ordered */
+	int gid_index;
+};
+
 struct agent {
+	const struct own_choice *own;
 	struct roce_lines up;
 	struct roce_lines child; /* fd -1: none runs */
 	pid_t pid;
@@ -62,12 +73,48 @@ static struct va_run make_run(struct agent *agent, json_t *order, int fd)
 	return run;
 }
 
+static void insist(const struct own_choice *own, json_t *order)
+{
+	json_t *where = json_object_get(order, "where");
+
+	if (!json_is_object(where)) {
+		where = json_object();
+		json_object_set_new(order, "where", where);
+	}
+	if (own->device)
+		json_object_set_new(where, "device", json_string(own->device));
+	if (own->port >= 0)
+		json_object_set_new(where, "port", json_integer(own->port));
+	if (own->gid_index >= 0)
+		json_object_set_new(where, "gid_index", json_integer(own->gid_index));
+}
+
+static bool is_allowed(const char *kinds, const char *kind)
+{
+	size_t length = strlen(kind);
+
+	while (kinds && *kinds) {
+		size_t n = strcspn(kinds, ",");
+
+		if (n == length && strncmp(kinds, kind, n) == 0)
+			return true;
+		kinds += n + (kinds[n] == ',');
+	}
+	return !kinds;
+}
+
 __attribute__((noreturn)) static void be_case(struct agent *agent, json_t *order, int fd)
 {
-	const struct va_kind *kind = va_kind_find(roce_json_text(order, "kind"));
-	struct va_run run = make_run(agent, order, fd);
+	const char *name = roce_json_text(order, "kind");
+	const struct va_kind *kind = va_kind_find(name);
+	struct va_run run;
 
+	insist(agent->own, order);
+	run = make_run(agent, order, fd);
 	close(agent->up.fd);
+	if (!is_allowed(agent->own->kinds, name))
+		va_fail(&run, "cases of kind %s are not allowed here, only %s", name,
+			agent->own->kinds);
 	if (!kind)
 		va_fail(&run, "this agent has no kind %s", roce_json_text(order, "kind"));
 	if (run.is_initiator)
@@ -228,13 +275,13 @@ static void take_orders(struct agent *agent)
 	}
 	if (rc || taken < 0) {
 		end_child(agent, true);
-		exit(rc == -EPIPE ? 0 : 1);
+		exit(1); /* the run was not ended, it broke off */
 	}
 }
 
-static int run_agent(int fd)
+static int run_agent(int fd, const struct own_choice *own)
 {
-	struct agent agent = {.child = {.fd = -1}, .heard_at = roce_clock_now()};
+	struct agent agent = {.own = own, .child = {.fd = -1}, .heard_at = roce_clock_now()};
 
 	roce_lines_init(&agent.up, fd, ROCE_VERIFY_LINE_MAX);
 	for (;;) {
@@ -261,24 +308,60 @@ static int run_agent(int fd)
 	}
 }
 
-int main(int argc, char **argv)
+static bool parse_number(const char *text, long most, int *out)
 {
 	char *end;
-	long fd;
+	long value = strtol(text, &end, 10);
+
+	if (*end || end == text || value < 0 || value > most)
+		return false;
+	*out = (int)value;
+	return true;
+}
+
+static bool parse(int argc, char **argv, struct own_choice *own, int *fd)
+{
+	static const struct option options[] = {
+		{"fd", required_argument, NULL, 'f'},
+		{"device", required_argument, NULL, 'd'},
+		{"port", required_argument, NULL, 'i'},
+		{"gid-index", required_argument, NULL, 'x'},
+		{"kinds", required_argument, NULL, 'k'},
+		{NULL, 0, NULL, 0},
+	};
+	bool is_good = true;
+	int c;
+
+	opterr = 0;
+	while (is_good && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c == 'd')
+			own->device = optarg;
+		else if (c == 'k')
+			own->kinds = optarg;
+		else if (c == 'i')
+			is_good = parse_number(optarg, 255, &own->port);
+		else if (c == 'x')
+			is_good = parse_number(optarg, 255, &own->gid_index);
+		else
+			is_good = c == 'f' && parse_number(optarg, 1024, fd);
+	}
+	return is_good && optind == argc && *fd >= 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct own_choice own = {.port = -1, .gid_index = -1};
+	int fd = -1;
 
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		printf("verify-agent " UROCE_VERSION "\n");
 		return 0;
 	}
-	if (argc != 3 || strcmp(argv[1], "--fd") != 0) {
-		fprintf(stderr, "verify-agent: started by uroce verify, with --fd SOCKET\n");
-		return 2;
-	}
-	fd = strtol(argv[2], &end, 10);
-	if (*end || fd < 0 || fd > 1024) {
-		fprintf(stderr, "verify-agent: --fd: \"%s\" is no descriptor\n", argv[2]);
+	if (!parse(argc, argv, &own, &fd)) {
+		fprintf(stderr, "verify-agent: started by uroce verify and uroce perf, with --fd "
+				"SOCKET\n");
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	return run_agent((int)fd);
+	return run_agent(fd, &own);
 }
