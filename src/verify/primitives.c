@@ -114,13 +114,12 @@ json_t *roce_verify_primitives_json(const struct roce_verify_record *record)
 
 	for (uint32_t i = 0; i < count; i++)
 		json_array_append_new(
-			list,
-			json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "operation", all[i].name,
-				  "takes_part", all[i].parties, "latency_us",
-				  number_or_null(all[i].latency_us), "rate_gbps",
-				  number_or_null(all[i].rate_gbps), "messages_per_s",
-				  number_or_null(all[i].messages_per_s), "target_cpu_percent",
-				  number_or_null(all[i].target_cpu), "for", all[i].use));
+			list, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "operation",
+					all[i].name, "takes_part", all[i].parties, "latency_us",
+					number_or_null(all[i].latency_us), "rate_gbps",
+					number_or_null(all[i].rate_gbps), "messages_per_s",
+					number_or_null(all[i].messages_per_s), "target_cpu_percent",
+					number_or_null(all[i].target_cpu), "for", all[i].use));
 	return list;
 }
 
@@ -133,15 +132,15 @@ static const char *text_of(const json_t *object, const char *name)
 
 void roce_verify_machine_text(const struct roce_verify_record *record, char *out, size_t size)
 {
-	const json_t *facts =
-		json_object_get(record->facts[ROCE_VERIFY_INITIATOR], "facts");
+	const json_t *facts = json_object_get(record->facts[ROCE_VERIFY_INITIATOR], "facts");
 	const json_t *device = json_array_get(json_object_get(facts, "devices"), 0);
 	const json_t *netdev = json_object_get(device, "netdev");
 
-	snprintf(out, size, "on %s, %lld processors, %s %s, %s %s on %s (MTU %s), %s",
+	snprintf(out, size, "on %s, %lld processors, %s %s, %s %s on %s (MTU %lld), %s",
 		 text_of(facts, "cpu"),
 		 (long long)json_integer_value(json_object_get(facts, "cpus")),
 		 text_of(facts, "system"), text_of(facts, "kernel"), text_of(device, "name"),
-		 text_of(device, "firmware"), text_of(netdev, "name"), text_of(netdev, "mtu"),
+		 text_of(device, "firmware"), text_of(netdev, "name"),
+		 (long long)json_integer_value(json_object_get(netdev, "mtu")),
 		 text_of(facts, "libibverbs"));
 }

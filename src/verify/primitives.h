@@ -20,10 +20,10 @@ struct roce_verify_primitive {
 	const char *parties;
 	const char *use;
 	/* as numbers for scripts: NaN where not measured */
-	double latency_us;	/* p50 of a small message */
-	double rate_gbps;	/* of large ones on one queue pair */
-	double messages_per_s;	/* of small ones on one queue pair */
-	double target_cpu;	/* percent of a processor, while large ones come */
+	double latency_us;     /* p50 of a small message */
+	double rate_gbps;      /* of large ones on one queue pair */
+	double messages_per_s; /* of small ones on one queue pair */
+	double target_cpu;     /* percent of a processor, while large ones come */
 	/* as texts for people: "-" where not measured */
 	char latency[ROCE_VERIFY_PRIMITIVE_TEXT_MAX];
 	char rate[ROCE_VERIFY_PRIMITIVE_TEXT_MAX];
