@@ -148,12 +148,10 @@ static bool is_tick(int number, int span)
 	return span <= CLOSE_TICKS || digit == 0 || (digit == 2 && span <= 2 * CLOSE_TICKS);
 }
 
-static void set_unit(struct roce_axis *axis)
+/* The unit that suits `value`. */
+static void set_unit(struct roce_axis *axis, double value)
 {
-	/* decades are counted up from 1, other ranges down from their largest */
-	struct prefix unit =
-		unit_for(axis->quantity,
-			 axis->is_log || fabs(axis->min) > fabs(axis->max) ? axis->min : axis->max);
+	struct prefix unit = unit_for(axis->quantity, value);
 
 	if (axis->quantity == ROCE_QUANTITY_SIZE)
 		unit = ratio_units[0]; /* each label has its own */
@@ -181,7 +179,8 @@ void roce_axis_fit_close(struct roce_axis *axis, enum roce_quantity quantity, do
 		if (is_tick(i, last - first))
 			axis->ticks[axis->tick_count++] = grid_at(i);
 	}
-	set_unit(axis);
+	/* labels get neither long nor small when those in the middle are of one or two digits */
+	set_unit(axis, sqrt(axis->min * axis->max));
 }
 
 void roce_axis_fit(struct roce_axis *axis, enum roce_quantity quantity, bool is_log, double min,
@@ -192,7 +191,8 @@ void roce_axis_fit(struct roce_axis *axis, enum roce_quantity quantity, bool is_
 		fit_log(axis, min, max);
 	else
 		fit_linear(axis, min, max);
-	set_unit(axis);
+	/* decades are counted up from 1, other ranges down from their largest */
+	set_unit(axis, is_log || fabs(axis->min) > fabs(axis->max) ? axis->min : axis->max);
 }
 
 void roce_axis_trim(struct roce_axis *axis, double max)

@@ -129,6 +129,8 @@ static void a_close_axis_ends_near_the_data(void **state)
 	assert_true(axis.is_log);
 	assert_int_equal(axis.tick_count, 7); /* 20 30 50 70 100 200 300, in us */
 	assert_string_equal(axis.unit, "us");
+	roce_axis_fit_close(&axis, ROCE_QUANTITY_SECONDS, 300e-9, 100e-6);
+	assert_string_equal(axis.unit, "us"); /* 0.3 to 100, not 300 to 100000 ns */
 	/* whatever comes, the data is within, and ticks rise and are few */
 	for (int e = -12; e < 12; e++) {
 		for (int digit = 1; digit < 30; digit++) {

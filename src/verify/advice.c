@@ -7,7 +7,7 @@
 #include <strings.h>
 
 struct advice {
-	const char *group; /* the name up to the slash; NULL: any */
+	const char *group; /* the name up to the slash, with | between several; NULL: any */
 	const char
 		*words; /* in the reason, with | between those of which one suffices; NULL: any */
 	const char *text;
@@ -60,7 +60,7 @@ static const struct advice table[] = {
 	 "There is no device as asked for: uroce devices, rdma link, an active port, an address on "
 	 "the "
 	 "interface; --device and --gid-index choose."},
-	{"latency", "expected at most",
+	{"latency|primitives", "expected at most",
 	 "Slow from the first: processor's governor and C-states, NUMA node of program and "
 	 "adapter, "
 	 "interrupt moderation (ethtool -c). Slow only in the tail: other work on that core, "
@@ -72,7 +72,7 @@ static const struct advice table[] = {
 	 "programs that create queue pairs, the processor's speed."},
 	{"registration", "expected at most",
 	 "Page size (hugepages), the IOMMU (iommu=pt), and the NUMA node of the memory."},
-	{"bandwidth", "expected at least",
+	{"bandwidth|rate|line|threads", "expected at least",
 	 "Without loss: path MTU, PCIe width (lspci LnkSta), one core at its end, too few queue "
 	 "pairs. "
 	 "With loss (out_of_sequence): the RoCE class is not lossless on some hop, or headroom is "
@@ -121,11 +121,18 @@ static bool has_one_of(const char *text, const char *words)
 	return false;
 }
 
-static bool is_in_group(const char *name, const char *group)
+static bool is_in_group(const char *name, const char *groups)
 {
 	size_t length = strcspn(name, "/");
 
-	return strlen(group) == length && strncmp(name, group, length) == 0;
+	while (*groups) {
+		size_t its = strcspn(groups, "|");
+
+		if (its == length && strncmp(name, groups, length) == 0)
+			return true;
+		groups += its + (groups[its] == '|');
+	}
+	return false;
 }
 
 static bool is_fit(const struct advice *a, const char *name, const char *reason)

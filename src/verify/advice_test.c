@@ -27,6 +27,8 @@ static void advice__follows_the_reason(void **state)
 		 "The receiver had"},
 		{"latency/write_64", "p50 is 27 us, expected at most 4 us", "C-states"},
 		{"bandwidth/write", "rate is 2 Gb/s, expected at least 9 Gb/s", "Without loss"},
+		{"line/1g", "line is 58 %, expected at least 98 %", "Without loss"},
+		{"rate/write", "messages is 2 1/s, expected at least 9 1/s", "Without loss"},
 		{"resilience/loss", "p50 is 9 us, expected at most 4 us", "Timers decide"},
 		{"floor/tcp", "connect: Connection refused", "Plain sockets fail"},
 		{"floor/tcp", "rate is 2 Gb/s, expected at least 9 Gb/s", "The path itself"},
