@@ -51,7 +51,7 @@ static void format(enum roce_verify_unit unit, double value,
 		   char out[ROCE_VERIFY_PRIMITIVE_TEXT_MAX])
 {
 	if (isnan(value))
-		strcpy(out, "-");
+		snprintf(out, ROCE_VERIFY_PRIMITIVE_TEXT_MAX, "-");
 	else
 		roce_verify_unit_format(unit, value, out, ROCE_VERIFY_PRIMITIVE_TEXT_MAX);
 }
