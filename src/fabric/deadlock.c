@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define STALL_LOOKS 1000u
 
@@ -104,12 +105,30 @@ static uint32_t count_paused(const struct roce_fabric *f)
 	return count;
 }
 
+/* For who asks after the run; without memory it is not known, and told all the same. */
+static void keep(struct roce_fabric_deadlock *d, uint32_t length)
+{
+	free(d->found);
+	d->found = calloc(length, sizeof(*d->found));
+	d->found_count = d->found ? length : 0;
+	if (d->found)
+		memcpy(d->found, d->path, length * sizeof(*d->found));
+}
+
+const struct roce_fabric_cycle *roce_fabric_deadlock_circle(const struct roce_fabric *f,
+							    uint32_t *out_count)
+{
+	*out_count = f->deadlock ? f->deadlock->found_count : 0;
+	return f->deadlock ? f->deadlock->found : NULL;
+}
+
 static void tell(struct roce_fabric_deadlock *d, uint32_t length)
 {
 	struct roce_fabric *f = d->f;
 
 	ROCE_MARK(deadlock_found);
 	d->is_told = true;
+	keep(d, length);
 	if (roce_fabric_is_observed(f) && f->observer->deadlock)
 		f->observer->deadlock(f->observer_ctx, f->queue.now_ps, d->path, length);
 	if (!f->cfg.is_deadlock_final)
@@ -186,6 +205,8 @@ int roce_fabric_deadlock_start(struct roce_fabric *f)
 
 void roce_fabric_deadlock_free(struct roce_fabric *f)
 {
+	if (f->deadlock)
+		free(f->deadlock->found);
 	free(f->deadlock);
 	f->deadlock = NULL;
 }

@@ -199,6 +199,11 @@ struct roce_fabric_totals {
 
 void roce_fabric_totals(const struct roce_fabric *f, struct roce_fabric_totals *out);
 
+/* The paused ports of the deadlock that was found last, each of which waits for the next, the last
+ * for the first; count 0: there was none. */
+const struct roce_fabric_cycle *roce_fabric_deadlock_circle(const struct roce_fabric *f,
+							    uint32_t *out_count);
+
 #define ROCE_FABRIC_WRONGS_MAX 64u
 
 /* The first of the messages that arrived wrong, at most so many. */

@@ -174,6 +174,7 @@ void roce_fabric_flow_on_payload(struct roce_fabric_flow_qp *fq, bool is_at_src,
 	if (is_at_src != (flow->cfg.operation == ROCE_FABRIC_READ))
 		return;
 	flow->result.bytes_delivered += bytes;
+	flow->result.arrived_ps = flow->f->queue.now_ps;
 	if (flow->result.bytes_delivered < flow->cfg.bytes || flow->is_delivered)
 		return;
 	flow->is_delivered = true;

@@ -111,6 +111,7 @@ struct roce_fabric_flow_result {
 	uint64_t started_ps;	  /* when it could; ROCE_FABRIC_NEVER before */
 	uint64_t done_ps;	  /* src knows that all is there */
 	uint64_t delivered_ps;	  /* the last byte is there */
+	uint64_t arrived_ps;	  /* the last of what is there by now; 0: nothing */
 	uint64_t bytes_delivered; /* in order, payload */
 	uint64_t bytes_sent;	  /* payload, repetitions included */
 	uint64_t packets_sent;	  /* with payload */

@@ -27,10 +27,12 @@ struct roce_fabric_watch {
 struct roce_fabric_deadlock {
 	struct roce_event ev;
 	struct roce_fabric *f;
-	uint64_t delivered;   /* at the last look */
-	uint32_t still_count; /* looks in a row that found nothing delivered */
-	bool is_told;	      /* of the deadlock that holds */
-	uint8_t *marks;	      /* by port and priority, during a search */
+	uint64_t delivered;		 /* at the last look */
+	uint32_t still_count;		 /* looks in a row that found nothing delivered */
+	bool is_told;			 /* of the deadlock that holds */
+	struct roce_fabric_cycle *found; /* of the last that was told */
+	uint32_t found_count;
+	uint8_t *marks; /* by port and priority, during a search */
 	struct roce_fabric_cycle *path;
 	uint32_t path_room;
 };

@@ -88,6 +88,7 @@ void roce_record_write_page(struct roce_record *r, const struct roce_record_page
 	roce_page_begin(out, page->title, page->subtitle);
 	tiles(r, out);
 	deadlock(r, out);
+	roce_page_latency(r, page, out);
 	roce_page_flows(r, page, out);
 	roce_page_payload(r, page, out);
 	roce_page_rates(r, out);

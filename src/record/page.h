@@ -24,6 +24,7 @@ double roce_page_longest_queue(const struct roce_record *r, uint32_t index);
 double roce_page_paused_seconds(const struct roce_record *r, uint32_t index);
 
 void roce_page_flows(const struct roce_record *r, const struct roce_record_page *page, FILE *out);
+void roce_page_latency(const struct roce_record *r, const struct roce_record_page *page, FILE *out);
 void roce_page_rates(const struct roce_record *r, FILE *out);
 void roce_page_links(const struct roce_record *r, FILE *out);
 void roce_page_queues(const struct roce_record *r, FILE *out);

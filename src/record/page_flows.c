@@ -105,6 +105,15 @@ static double at_share(const double *sorted, uint32_t count, double share)
 	return sorted[(uint32_t)((double)(count - 1) * share + 0.5)];
 }
 
+/* Flows that go on by the clock have none. */
+static void slowdown_format(double slowdown, char out[ROCE_AXIS_LABEL_MAX])
+{
+	if (slowdown > 0)
+		snprintf(out, ROCE_AXIS_LABEL_MAX, "%.2f", slowdown);
+	else
+		snprintf(out, ROCE_AXIS_LABEL_MAX, "-");
+}
+
 static void group_table(const struct flow_table *t, FILE *out)
 {
 	static const char *const columns[] = {"Kind", "#Done",	  "#p50",	   "#p90",
@@ -124,10 +133,8 @@ static void group_table(const struct flow_table *t, FILE *out)
 			roce_quantity_format(ROCE_QUANTITY_SECONDS,
 					     at_share(group->seconds, group->count, shares[i]),
 					     text[1 + i]);
-		snprintf(text[5], sizeof(text[5]), "%.2f",
-			 at_share(group->slowdowns, group->count, 0.5));
-		snprintf(text[6], sizeof(text[6]), "%.2f",
-			 at_share(group->slowdowns, group->count, 0.99));
+		slowdown_format(at_share(group->slowdowns, group->count, 0.5), text[5]);
+		slowdown_format(at_share(group->slowdowns, group->count, 0.99), text[6]);
 		for (uint32_t i = 0; i < 7; i++)
 			cells[1 + i] = text[i];
 		roce_page_table_row(out, ROCE_TONE_PLAIN, columns, cells, 8);
@@ -152,23 +159,25 @@ static bool is_wide(const struct roce_chart_set *sets, uint32_t count)
 static void distributions(struct flow_table *t, FILE *out)
 {
 	struct roce_chart_set times[ROCE_CHART_SERIES_MAX], slowdowns[ROCE_CHART_SERIES_MAX];
-	uint32_t n = 0;
+	uint32_t n = 0, slowed = 0;
 
 	for (uint32_t g = 0; g < t->group_count; g++) {
 		struct group *group = &t->groups[g];
 
 		if (!group->count)
 			continue;
-		times[n] = (struct roce_chart_set){group->name, group->seconds, group->count};
-		slowdowns[n++] =
-			(struct roce_chart_set){group->name, group->slowdowns, group->count};
+		times[n++] = (struct roce_chart_set){group->name, group->seconds, group->count};
+		if (at_share(group->slowdowns, group->count, 1) > 0)
+			slowdowns[slowed++] = (struct roce_chart_set){group->name, group->slowdowns,
+								      group->count};
 	}
 	roce_page_charts_begin(out);
 	roce_chart_distribution(out, "Flow completion times", "Completion time",
 				ROCE_QUANTITY_SECONDS, is_wide(times, n), times, n);
-	roce_chart_distribution(out, "Slowdown: time taken over time on an idle network",
-				"Slowdown", ROCE_QUANTITY_RATIO, is_wide(slowdowns, n), slowdowns,
-				n);
+	if (slowed)
+		roce_chart_distribution(out, "Slowdown: time taken over time on an idle network",
+					"Slowdown", ROCE_QUANTITY_RATIO, is_wide(slowdowns, slowed),
+					slowdowns, slowed);
 	roce_page_charts_end(out);
 }
 

@@ -100,7 +100,7 @@ static void draw_network(const struct roce_record *r, struct roce_chart_node *no
 		net.link_count++;
 	}
 	if (r->cycle_count)
-		net.title = "Links that wait for each other, in dark red";
+		net.title = "Links that wait for each other, coloured as full ones";
 	net.is_ring = is_flat(nodes, r->node_count);
 	roce_chart_network(out, &net);
 }

@@ -63,6 +63,8 @@ struct roce_record_page {
 	const char *footer;
 	/* What flows with a tag are called ("storage reads"); NULL: all are "flows". */
 	const char *(*tag_name)(void *ctx, uint64_t tag);
+	/* Are they requests, told of by the latency of their answers? NULL: none are. */
+	bool (*is_tag_requests)(void *ctx, uint64_t tag);
 	void *tag_ctx;
 };
 

@@ -20,6 +20,8 @@ static uint32_t line_of_fault(const struct roce_plan *plan, enum roce_fabric_fau
 {
 	const struct roce_switch_conf *sw = NULL;
 
+	if (fault == ROCE_FABRIC_FAULT_UNREACHABLE)
+		return plan->scenario->topology.where.routing;
 	if (node < plan->graph.node_count)
 		sw = plan->switches[node];
 	if (!sw)
@@ -39,6 +41,7 @@ static void add_refusal(struct roce_built *built, int r, const char *what,
 	uint32_t node;
 	uint32_t port;
 	uint32_t prio;
+	char routing[32] = "";
 
 	if (r != -EINVAL) {
 		roce_problem_add(problems, 0, "%s: out of memory", what);
@@ -47,8 +50,12 @@ static void add_refusal(struct roce_built *built, int r, const char *what,
 	fault = roce_fabric_fault(built->fabric, &node, &port, &prio);
 	if (node < g->node_count)
 		what = g->nodes[node].name;
-	roce_problem_add(problems, line_of_fault(built->plan, fault, node), "%s: %s", what,
-			 roce_fabric_fault_str(fault));
+	/* The graph is whole, as the plan has seen. */
+	if (fault == ROCE_FABRIC_FAULT_UNREACHABLE)
+		roce_words_at(ROCE_ROUTING_WORDS, (uint32_t)built->plan->scenario->topology.routing,
+			      routing, sizeof(routing));
+	roce_problem_add(problems, line_of_fault(built->plan, fault, node), "%s: %s%s%s", what,
+			 roce_fabric_fault_str(fault), *routing ? ", with routing: " : "", routing);
 }
 
 /* ---- nodes and links ---- */

@@ -185,6 +185,21 @@ static void build__headrooms_of_all_ports(void **state)
 	drop();
 }
 
+/* From spine to spine the way is down and up again. */
+static void build__up_down_that_leads_nowhere(void **state)
+{
+	(void)state;
+	assert_false(make("topology:\n"
+			  "  kind: graph\n"
+			  "  routing: up-down\n"
+			  "  switch_names: [k, l, s, t]\n"
+			  "  edges: [k-s, k-t, l-s, l-t, a-k, b-l, c-s, d-t]\n"
+			  "workload: [{from: a, to: b}]\n"));
+	assert_string_equal(problems.text[0],
+			    "b.yaml:3: c: no way from one host to another, with routing: up-down");
+	drop();
+}
+
 static void build__every_topology_carries_flows(void **state)
 {
 	static const char *const kinds[] = {
@@ -627,6 +642,7 @@ int main(void)
 		cmocka_unit_test(build__keys_reach_the_ports),
 		cmocka_unit_test(build__keys_reach_the_hosts),
 		cmocka_unit_test(build__headrooms_of_all_ports),
+		cmocka_unit_test(build__up_down_that_leads_nowhere),
 		cmocka_unit_test(build__every_topology_carries_flows),
 		cmocka_unit_test(build__every_workload_ends),
 		cmocka_unit_test(build__a_ring_locks_up),

@@ -119,8 +119,11 @@ static void add_flow(struct roce_outcome *o, uint32_t flow)
 		w->first_ps = r.started_ps;
 	fct = roce_outcome_fct_ps(roce_fabric_flow_config(f, flow), &r);
 	if (fct == ROCE_FABRIC_NEVER) {
-		if (r.started_ps != ROCE_FABRIC_NEVER)
-			w->last_ps = o->now_ps;
+		/* What was lost for good is waited for by nobody. */
+		uint64_t last = r.state == ROCE_FABRIC_FLOW_LOSSY ? r.arrived_ps : o->now_ps;
+
+		if (r.started_ps != ROCE_FABRIC_NEVER && last > w->last_ps)
+			w->last_ps = last;
 		return;
 	}
 	if (r.started_ps + fct > w->last_ps)

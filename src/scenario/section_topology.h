@@ -30,22 +30,23 @@ enum roce_routing {
 	ROCE_ROUTING_MINIMAL,
 	ROCE_ROUTING_VALIANT,
 };
+#define ROCE_ROUTING_WORDS "shortest|up-down|clockwise|minimal|valiant"
 
-#define ON_STAR	      (1u << ROCE_TOPOLOGY_STAR)
-#define ON_DUMBBELL   (1u << ROCE_TOPOLOGY_DUMBBELL)
-#define ON_LOT	      (1u << ROCE_TOPOLOGY_PARKING_LOT)
-#define ON_RING	      (1u << ROCE_TOPOLOGY_RING)
-#define ON_LEAF_SPINE (1u << ROCE_TOPOLOGY_LEAF_SPINE)
-#define ON_THREE_TIER (1u << ROCE_TOPOLOGY_THREE_TIER)
-#define ON_FAT_TREE   (1u << ROCE_TOPOLOGY_FAT_TREE)
-#define ON_DRAGONFLY  (1u << ROCE_TOPOLOGY_DRAGONFLY)
-#define ON_GRAPH      (1u << ROCE_TOPOLOGY_GRAPH)
+#define ON_STAR		   (1u << ROCE_TOPOLOGY_STAR)
+#define ON_DUMBBELL	   (1u << ROCE_TOPOLOGY_DUMBBELL)
+#define ON_LOT		   (1u << ROCE_TOPOLOGY_PARKING_LOT)
+#define ON_RING		   (1u << ROCE_TOPOLOGY_RING)
+#define ON_LEAF_SPINE	   (1u << ROCE_TOPOLOGY_LEAF_SPINE)
+#define ON_THREE_TIER	   (1u << ROCE_TOPOLOGY_THREE_TIER)
+#define ON_FAT_TREE	   (1u << ROCE_TOPOLOGY_FAT_TREE)
+#define ON_DRAGONFLY	   (1u << ROCE_TOPOLOGY_DRAGONFLY)
+#define ON_GRAPH	   (1u << ROCE_TOPOLOGY_GRAPH)
 
 /* clang-format off */
 #define ROCE_TOPOLOGY_KEYS(X)                                                                      \
 	X(kind, "kind", WORD, "star", NULL, NULL, ROCE_TOPOLOGY_WORDS, 0,                          \
 	  "the shape of the network", NULL)                                                        \
-	X(routing, "routing", WORD, "shortest", NULL, NULL, "shortest|up-down|clockwise|minimal|valiant", 0, \
+	X(routing, "routing", WORD, "shortest", NULL, NULL, ROCE_ROUTING_WORDS, 0, \
 	  "shortest paths; up-down: never down and up again; " \
 	  "clockwise: one way round a ring; minimal: one global link at most, of a dragonfly; " \
 	  "valiant: each flow by way of a group that is drawn for it", NULL)                       \

@@ -262,7 +262,10 @@ static int run_built(const struct options *o, struct roce_built *built,
 	outcome.wall_seconds = roce_sim_clock() - begun;
 	rc = roce_sim_record_end(record, end);
 	if (rc == ROCE_EXIT_OK)
-		rc = report(o, &outcome, record->record ? roce_record_rates(record->record) : NULL);
+		rc = report(o, &outcome,
+			    record->record && built->plan->scenario->output.rates
+				    ? roce_record_rates(record->record)
+				    : NULL);
 	if (rc == ROCE_EXIT_OK)
 		rc = judge(&outcome.totals);
 	roce_outcome_fini(&outcome);

@@ -208,6 +208,26 @@ static json_t *rates_json(const struct roce_rates *rates)
 			 (double)rates->interval_ps / 1e6, "queue_pairs", lanes);
 }
 
+/* Each of these ports waits for the next, the last for the first. */
+static json_t *deadlock_json(const struct roce_outcome *o)
+{
+	json_t *array = json_array();
+	struct roce_fabric_port_view view;
+	uint32_t count;
+	const struct roce_fabric_cycle *cycle =
+		roce_fabric_deadlock_circle(o->built->fabric, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (roce_fabric_port_view(o->built->fabric, cycle[i].node, cycle[i].port, &view))
+			continue;
+		json_array_append_new(array, json_pack("{s:o, s:o, s:I}", "node",
+						       node_json(o, cycle[i].node), "to",
+						       node_json(o, view.peer_node), "prio",
+						       (json_int_t)cycle[i].prio));
+	}
+	return array;
+}
+
 static json_t *outcome_json(const struct roce_outcome *o)
 {
 	const struct roce_general_conf *g = &o->built->plan->scenario->general;
@@ -218,10 +238,11 @@ static json_t *outcome_json(const struct roce_outcome *o)
 		json_array_append_new(flows, flow_json(o, i));
 	for (uint32_t i = 0; i < o->workload_count; i++)
 		json_array_append_new(workloads, workload_json(o, i));
-	return json_pack("{s:s, s:I, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "name", g->name, "seed",
-			 (json_int_t)g->seed, "end", roce_fabric_end_str(o->end), "simulated_us",
-			 (double)o->now_ps / 1e6, "totals", totals_json(o), "workloads", workloads,
-			 "flows", flows, "wrong_messages", wrongs_json(o), "ports", ports_json(o));
+	return json_pack("{s:s, s:I, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "name", g->name,
+			 "seed", (json_int_t)g->seed, "end", roce_fabric_end_str(o->end),
+			 "simulated_us", (double)o->now_ps / 1e6, "deadlock", deadlock_json(o),
+			 "totals", totals_json(o), "workloads", workloads, "flows", flows,
+			 "wrong_messages", wrongs_json(o), "ports", ports_json(o));
 }
 
 int roce_sim_write_json(const struct roce_outcome *o, const struct roce_rates *rates,

@@ -194,6 +194,16 @@ static const char *workload_name(void *ctx, uint64_t tag)
 	return sr->workload_names[roce_build_workload(tag)];
 }
 
+static bool is_requests(void *ctx, uint64_t tag)
+{
+	const struct roce_sim_record *sr = ctx;
+	const struct roce_scenario *scenario = sr->built->plan->scenario;
+	uint32_t workload = roce_build_workload(tag);
+
+	return workload < scenario->workload_count &&
+	       scenario->workloads[workload].kind == ROCE_WORKLOAD_REQUESTS;
+}
+
 static void write_page(struct roce_sim_record *sr)
 {
 	const struct roce_plan *plan = sr->built->plan;
@@ -204,6 +214,7 @@ static void write_page(struct roce_sim_record *sr)
 		.subtitle = subtitle,
 		.footer = footer,
 		.tag_name = workload_name,
+		.is_tag_requests = is_requests,
 		.tag_ctx = sr,
 	};
 

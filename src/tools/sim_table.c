@@ -43,6 +43,15 @@ static double part_of(const char *percentile)
 		       : (double)fraction / (double)ROCE_FRACTION_ONE;
 }
 
+/* A dash where nothing was measured: zero would be a value. */
+static void print_number(FILE *out, int width, int digits, bool is_there, double value)
+{
+	if (is_there)
+		fprintf(out, "%*.*f", width, digits, value);
+	else
+		fprintf(out, "%*s", width, "-");
+}
+
 static void print_workloads(const struct roce_outcome *o, FILE *out)
 {
 	const struct roce_words *percentiles = &o->built->plan->scenario->output.percentiles;
@@ -55,20 +64,26 @@ static void print_workloads(const struct roce_outcome *o, FILE *out)
 	for (uint32_t i = 0; i < o->workload_count; i++) {
 		const struct roce_workload_outcome *w = &o->workloads[i];
 
-		fprintf(out, "  %-18.18s %7u %7u %9.2f %12.1f", w->name, w->flows, w->done,
-			roce_outcome_goodput(w) / 1e9, roce_spread_mean(&w->fct_us));
+		fprintf(out, "  %-18.18s %7u %7u %9.2f ", w->name, w->flows, w->done,
+			roce_outcome_goodput(w) / 1e9);
+		print_number(out, 12, 1, w->fct_us.count, roce_spread_mean(&w->fct_us));
 		for (uint32_t p = 0; p < percentiles->count; p++)
-			fprintf(out, "  %10.1f",
-				roce_spread_quantile(&w->fct_us, part_of(percentiles->at[p])));
-		fprintf(out, "  %10.1f %9.2f\n", roce_spread_quantile(&w->fct_us, 1),
-			roce_spread_mean(&w->slowdown));
+			print_number(out, 12, 1, w->fct_us.count,
+				     roce_spread_quantile(&w->fct_us, part_of(percentiles->at[p])));
+		print_number(out, 12, 1, w->fct_us.count, roce_spread_quantile(&w->fct_us, 1));
+		print_number(out, 10, 2, roce_spread_mean(&w->slowdown) > 0,
+			     roce_spread_mean(&w->slowdown));
+		fprintf(out, "\n");
 		if (is_by_message(w))
 			print_latency(o, i, out);
 		if (w->failed)
 			fprintf(out, "  %-18s %7u flows failed: retries were spent\n", "",
 				w->failed);
 		if (w->incomplete)
-			fprintf(out, "  %-18s %7u flows lost packets\n", "", w->incomplete);
+			fprintf(out,
+				"  %-18s %7u flows lost packets, and never end: uc and ud repeat "
+				"nothing\n",
+				"", w->incomplete);
 		if (w->packets_repeated)
 			fprintf(out, "  %-18s %7llu packets sent again\n", "",
 				(unsigned long long)w->packets_repeated);
@@ -97,6 +112,15 @@ static void print_drops(const struct roce_outcome *o, FILE *out)
 			o->built->plan->graph.nodes[o->lossless_drops_peer].name);
 }
 
+static const char *peer_name(const struct roce_outcome *o, uint32_t node, uint32_t port)
+{
+	struct roce_fabric_port_view view;
+
+	return roce_fabric_port_view(o->built->fabric, node, port, &view)
+		       ? "?"
+		       : o->built->plan->graph.nodes[view.peer_node].name;
+}
+
 static void print_network(const struct roce_outcome *o, FILE *out)
 {
 	const struct roce_graph *g = &o->built->plan->graph;
@@ -107,14 +131,10 @@ static void print_network(const struct roce_outcome *o, FILE *out)
 		(unsigned long long)o->totals.pause_frames, (unsigned long long)o->pause_us);
 	fprintf(out, "  %-18s %llu packets marked, %llu CNPs\n", "ECN",
 		(unsigned long long)o->totals.ecn_marks, (unsigned long long)o->totals.cnps);
-	if (o->queue_max_bytes) {
-		struct roce_fabric_port_view view;
-		int r = roce_fabric_port_view(o->built->fabric, o->queue_max_node,
-					      o->queue_max_port, &view);
-
+	if (o->queue_max_bytes)
 		fprintf(out, "  %-18s %u bytes, %s to %s\n", "longest queue", o->queue_max_bytes,
-			g->nodes[o->queue_max_node].name, r ? "?" : g->nodes[view.peer_node].name);
-	}
+			g->nodes[o->queue_max_node].name,
+			peer_name(o, o->queue_max_node, o->queue_max_port));
 	fprintf(out, "  %-18s %llu packet hops, %llu events", "work",
 		(unsigned long long)o->totals.packet_hops, (unsigned long long)o->totals.events);
 	if (o->wall_seconds > 0)
@@ -154,6 +174,26 @@ static void print_payload(const struct roce_outcome *o, FILE *out)
 			(unsigned long long)(t->messages_wrong - WRONGS_SHOWN));
 }
 
+#define CIRCLE_SHOWN 12u
+
+static void print_deadlock(const struct roce_outcome *o, FILE *out)
+{
+	const struct roce_graph *g = &o->built->plan->graph;
+	uint32_t count;
+	const struct roce_fabric_cycle *cycle =
+		roce_fabric_deadlock_circle(o->built->fabric, &count);
+
+	if (o->end != ROCE_FABRIC_END_DEADLOCK)
+		return;
+	for (uint32_t i = 0; i < count && i < CIRCLE_SHOWN; i++)
+		fprintf(out, "  %-18s %s to %s is paused on priority %u and waits for %s\n",
+			i ? "" : "circle", g->nodes[cycle[i].node].name,
+			peer_name(o, cycle[i].node, cycle[i].port), cycle[i].prio,
+			g->nodes[cycle[(i + 1) % count].node].name);
+	if (count > CIRCLE_SHOWN)
+		fprintf(out, "  %-18s and %u more\n", "", count - CIRCLE_SHOWN);
+}
+
 void roce_sim_print_table(const struct roce_outcome *o, FILE *out)
 {
 	print_head(o, out);
@@ -162,4 +202,5 @@ void roce_sim_print_table(const struct roce_outcome *o, FILE *out)
 	print_payload(o, out);
 	fprintf(out, "  %-18s at %.3f us: %s\n", "ended", (double)o->now_ps / 1e6,
 		roce_fabric_end_str(o->end));
+	print_deadlock(o, out);
 }

@@ -103,6 +103,43 @@ class Command(unittest.TestCase):
         self.assertGreater(len({r["time_us"] for r in rows}), 10)
         self.assertNotIn("rates", self.json_of(self.write(INCAST)))
 
+    def test_deadlock_is_named(self):
+        path = os.path.join(GALLERY, "ring-deadlock.yaml")
+        done = sim(path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"\n  circle +s0 to s1 is paused on priority 3 and waits for s1"
+                                      r"\n +s1 to s2 is .* waits for s2\n +s2 to s0 is .* waits for s0\n")
+        self.assertRegex(done.stdout, r"\n  0 to 2 +4 +0 +[0-9.]+( +-){7}\n")  # nothing is no 0.0
+        self.assertEqual(self.json_of(path)["deadlock"],
+                         [{"node": f"s{i}", "to": f"s{(i + 1) % 3}", "prio": 3} for i in range(3)])
+        self.assertEqual(self.json_of(self.write(INCAST))["deadlock"], [])
+
+    def test_what_a_lossy_service_delivers(self):
+        out = self.json_of(self.write(
+            "topology: {hosts: 3}\nlinks: [{match: h0-s0, loss: 10%}]\n"
+            "workload: [{from: h0, to: h2, service: uc, bytes: 10MB, message: 4kB, prio: 0}]\n"))
+        self.assertEqual([f["state"] for f in out["flows"]], ["incomplete"])
+        # 0.9 of what the line carries, whenever the run ended
+        self.assertAlmostEqual(out["workloads"][0]["goodput_bps"] / 0.9 / 98e9, 1, delta=0.02)
+
+    def test_page_tells_the_latency_of_requests(self):
+        target = os.path.join(self.folder.name, "page.html")
+        requests = "{kind: requests, name: orders, from: h0, to: h1, duration: 1ms}"
+        sim(self.write(f"topology: {{hosts: 2}}\nworkload: [{requests}]\n"), "--html", target)
+        with open(target, encoding="utf-8") as f:
+            page = f.read()
+        self.assertIn("Latency of requests", page)
+        self.assertNotIn("Slowdown: time taken", page)  # they have none
+        sim(self.write(INCAST), "--html", target)
+        with open(target, encoding="utf-8") as f:
+            page = f.read()
+        self.assertNotIn("Latency of requests", page)
+        self.assertIn("Slowdown: time taken", page)
+
+    def test_a_page_leaves_the_json_alone(self):
+        path = self.write(INCAST)
+        self.assertNotIn("rates", self.json_of(path, "--html", os.path.join(self.folder.name, "p.html")))
+
     def test_log_of_hosts_that_go_wrong(self):
         path = self.write(INCAST + "host: {timing: connectx-6}\nfaults:\n"
                           "  - {kind: pause-storm, host: h4, at: 5us, duration: 5us}\n"
