@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #define POLLS_PER_CLOCK 1024
@@ -77,6 +78,9 @@ void va_wait(struct va_run *run, struct ibv_cq *cq, const char *awaited, struct 
 			if (n < 0)
 				va_fail(run, "ibv_poll_cq: %d", n);
 		}
+		/* Long past a round trip: on a busy machine the other side may need this
+		 * processor. */
+		(void)sched_yield();
 		if (!deadline)
 			deadline = roce_clock_now() + VA_STALL_S * ROCE_NS_PER_S;
 		else if (roce_clock_now() > deadline)
