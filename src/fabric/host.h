@@ -50,12 +50,21 @@ struct roce_fabric_host {
 	uint64_t rx_message;	     /* of the frame that is being processed */
 };
 
+/* ---- host_device.c ---- */
+
 int roce_fabric_host_create(struct roce_fabric *f, struct roce_fabric_node *node,
 			    const struct roce_fabric_host_config *cfg);
 /* Receives for SENDs, from now on; again and again is fine. */
 int roce_fabric_host_open_srq(struct roce_fabric_host *host);
+/* The receive that was used is posted again. */
+void roce_fabric_host_repost(struct roce_fabric_host *host, uint32_t slot);
+
+/* ---- host.c ---- */
+
 /* A packet reaches the transport. */
 void roce_fabric_host_process(struct roce_fabric_host *host, struct roce_fabric_frame *frame);
+/* Of `deadline`. */
+void roce_fabric_host_on_deadline(struct roce_event *ev);
 
 /* ---- receiver.c ---- */
 
@@ -71,11 +80,6 @@ void roce_fabric_receiver_relent(struct roce_fabric_host *host);
 /* Pauses all PFC priorities as long as it is in a storm: at its begin, and when the link is back.
  */
 void roce_fabric_host_storm(struct roce_fabric_host *host);
-
-/* ---- host.c ---- */
-
-/* The receive that was used is posted again. */
-void roce_fabric_host_repost(struct roce_fabric_host *host, uint32_t slot);
 
 static inline roce_ns_t roce_fabric_host_now(const struct roce_fabric_host *host)
 {

@@ -362,10 +362,13 @@ bool roce_fabric_switch_leave(struct roce_fabric_port *out, const struct roce_fa
 int roce_fabric_routes_compute(struct roce_fabric *f);
 void roce_fabric_routes_free(struct roce_fabric_switch *sw);
 
-/* ---- host.c ---- */
+/* ---- host_device.c ---- */
 
 int roce_fabric_host_prepare(struct roce_fabric_node *node);
 void roce_fabric_host_destroy(struct roce_fabric_node *node);
+
+/* ---- host.c ---- */
+
 void roce_fabric_host_receive(struct roce_fabric_port *in, struct roce_fabric_frame *frame);
 /* Classes for which the transport has something to send. */
 uint8_t roce_fabric_host_waiting(const struct roce_fabric_port *port);
