@@ -154,6 +154,8 @@ bool roce_key_parse(const struct roce_key *key, const char *text, void *out, cha
 /* The value in `in`, as text that roce_key_parse() takes. */
 void roce_key_format(const struct roce_key *key, const void *in, char *out, size_t size);
 
+/* ---- nearest.c ---- */
+
 /* The nearest of what may stand there, for "did you mean"; false if nothing is near. */
 bool roce_section_nearest(const struct roce_section *section, const char *path, char *out,
 			  size_t size);

@@ -71,6 +71,13 @@ void roce_plan_fini(struct roce_plan *plan);
  * node as the scenario's defaults and links and ports still to be set. */
 bool roce_plan_begin(struct roce_plan *plan, struct roce_problems *problems);
 
+/* ---- plan_lists.c ---- */
+
+/* Filters, routes and faults, with the nodes and links that they name. */
+void roce_plan_resolve_lists(struct roce_plan *plan, struct roce_problems *problems);
+
+/* ---- links ---- */
+
 /* Time on a link. */
 uint64_t roce_link_delay_ps(const struct roce_link_conf *link);
 /* The link of a host. */
