@@ -178,6 +178,16 @@ static bool is_own_window_full(struct roce_qp *qp, uint32_t more, roce_ns_t now)
 	return packets * qp->mtu + more >= window;
 }
 
+/* Behind the packet that is being sent. A window by rate may shrink to less than what is on its way
+ * already, so each of its packets asks for an ACK. */
+static bool may_own_window_close(struct roce_qp *qp, roce_ns_t now)
+{
+	const struct roce_transport_config *cfg = &qp->t->cfg;
+
+	return cfg->qp_window_bytes &&
+	       (cfg->is_qp_window_by_rate || is_own_window_full(qp, qp->mtu, now));
+}
+
 /* SEND and WRITE: one packet, charged to the peer's window. */
 static bool send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe, struct roce_tx_pkt *pkt,
 			 roce_ns_t now)
@@ -206,7 +216,7 @@ static bool send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe, struct r
 	/* An ACK is asked for wherever the requester may have to stop and wait. */
 	if (is_last || ++req->since_ack_req >= qp->t->cfg.ack_interval_packets ||
 	    !roce_window_has_room(window, qp->mtu + ROCE_WINDOW_PACKET_COST) ||
-	    is_own_window_full(qp, qp->mtu, now)) {
+	    may_own_window_close(qp, now)) {
 		pkt->hdr.ack_req = true;
 		req->since_ack_req = 0;
 	}

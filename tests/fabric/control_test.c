@@ -180,6 +180,33 @@ static void incast_16__windows_as_with_hpcc(void **state)
 	net_end(&net);
 }
 
+/* A window that shrinks with the rate must not leave a sender to wait for an ACK that nobody was
+ * asked for, until the timeout: each packet asks, whatever the interval. */
+static void windows_by_rate__never_wait_in_vain(void **state)
+{
+	struct net net;
+
+	(void)state;
+	net_defaults(&net);
+	choose(&net.host, "connectx");
+	net.host.window_bytes = 300000;
+	net.host.is_window_by_rate = true;
+	net.host.ack_interval_packets = 1024;
+	net.sw.port.ecn[3].kmin_bytes = 30000;
+	net_star(&net, 9);
+	for (uint32_t i = 0; i < 8; i++) {
+		struct roce_fabric_flow_config flow = net_flow(i, 8, 4000000);
+
+		flow.message_bytes = 4000000;
+		net_add(&net, &flow);
+	}
+	net_run(&net, 20 * PS_PER_MS, ROCE_FABRIC_END_DONE);
+	assert_true(net_totals(&net).cnps > 0);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(net_result(&net, i).packets_repeated, 0);
+	net_end(&net);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +215,7 @@ int main(void)
 		cmocka_unit_test(acks__as_often_as_asked),
 		cmocka_unit_test(incast_16__takes_as_long_as_with_hpcc),
 		cmocka_unit_test(incast_16__windows_as_with_hpcc),
+		cmocka_unit_test(windows_by_rate__never_wait_in_vain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
