@@ -198,7 +198,7 @@ void roce_verify_comparison_remark(const struct roce_verify_comparison_case *c, 
 	*out = '\0';
 	if (c->has_numbers)
 		used = (size_t)snprintf(out, size, "%+.0f%%%s%s, %.0f%% allowed", c->change_percent,
-					now->of ? " of " : "", now->of ? now->of : "",
+					now->of ? " relative to " : "", now->of ? now->of : "",
 					c->allowed_percent);
 	if (used < size && now->reason &&
 	    (now->verdict == ROCE_VERIFY_FAIL || now->verdict == ROCE_VERIFY_SKIPPED))

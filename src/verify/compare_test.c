@@ -178,6 +178,7 @@ static void compare__one_round_gone_wrong_hides_nothing(void **state)
 static void compare__what_is_held_to_a_floor_is_compared_with_it(void **state)
 {
 	struct pair p = {0};
+	char remark[128];
 
 	(void)state;
 	begin(&p);
@@ -192,6 +193,8 @@ static void compare__what_is_held_to_a_floor_is_compared_with_it(void **state)
 	must_be(&p, "floor/udp", ROCE_VERIFY_WORSE);
 	must_be(&p, "a/along", ROCE_VERIFY_EQUAL);
 	must_be(&p, "a/beyond", ROCE_VERIFY_WORSE);
+	roce_verify_comparison_remark(find(&p, "a/beyond"), remark, sizeof(remark));
+	assert_string_equal(remark, "+25% relative to floor/udp, 10% allowed");
 	must_be(&p, "a/mixed", ROCE_VERIFY_EQUAL); /* not comparable, so not judged */
 	assert_false(find(&p, "a/mixed")->has_numbers);
 	end(&p);

@@ -113,15 +113,15 @@ static bool has_numbers(const struct roce_verify_rollup *r, const struct roce_ve
 	       kind->numbers[0].unit != ROCE_VERIFY_COUNT;
 }
 
-static void number_row(const struct roce_verify_rollup *r, const char *const *columns,
-		       uint32_t count, FILE *out)
+static void number_row(const struct roce_verify_rollup *r, const uint32_t *numbers,
+		       const char *const *columns, uint32_t count, FILE *out)
 {
 	char texts[NUMBERS_MAX][32];
 	const char *cells[COLUMNS_MAX] = {name_in_group(r->c)};
 
 	for (uint32_t i = 0; i < count; i++) {
 		const json_t *value =
-			json_object_get(r->shown->values, r->c->kind->numbers[i].name);
+			json_object_get(r->shown->values, r->c->kind->numbers[numbers[i]].name);
 		double x = json_number_value(value);
 
 		*texts[i] = '\0';
@@ -133,26 +133,51 @@ static void number_row(const struct roce_verify_rollup *r, const char *const *co
 	roce_page_table_row(out, ROCE_TONE_PLAIN, columns, cells, count + 1);
 }
 
+/* Those that some case of the group has. */
+static uint32_t find_numbers(const struct roce_verify_page_group *group,
+			     const struct roce_verify_kind *kind, uint32_t *out)
+{
+	uint32_t count = 0;
+
+	for (uint32_t n = 0; n < kind->number_count && count < NUMBERS_MAX; n++) {
+		bool is_any = false;
+
+		for (uint32_t i = group->first; i < group->end; i++) {
+			const struct roce_verify_rollup *r = &group->pages->cases[i];
+
+			is_any |= has_numbers(r, kind) &&
+				  json_object_get(r->shown->values, kind->numbers[n].name);
+		}
+		if (is_any)
+			out[count++] = n;
+	}
+	return count;
+}
+
 static void number_table(const struct roce_verify_page_group *group,
 			 const struct roce_verify_kind *kind, FILE *out)
 {
-	uint32_t count = kind->number_count < NUMBERS_MAX ? kind->number_count : NUMBERS_MAX;
+	uint32_t numbers[NUMBERS_MAX];
+	uint32_t count = find_numbers(group, kind, numbers);
 	const char *columns[COLUMNS_MAX] = {"Case"};
 	char titles[NUMBERS_MAX][64], headline[96];
 
 	for (uint32_t i = 0; i < count; i++) {
-		const char *unit = roce_verify_unit_str(kind->numbers[i].unit);
+		const struct roce_verify_number *number = &kind->numbers[numbers[i]];
+		const char *unit = roce_verify_unit_str(number->unit);
 
-		snprintf(titles[i], sizeof(titles[i]), *unit ? "#%s (%s)" : "#%s",
-			 kind->numbers[i].name, unit);
+		snprintf(titles[i], sizeof(titles[i]), *unit ? "#%s (%s)" : "#%s", number->name,
+			 unit);
 		columns[i + 1] = titles[i];
 	}
+	if (count < 2) /* the table of verdicts has it */
+		return;
 	snprintf(headline, sizeof(headline), "All numbers of %s", kind->name);
 	roce_page_subsection(out, headline);
 	roce_page_table_begin(out, columns, count + 1);
 	for (uint32_t i = group->first; i < group->end; i++) {
 		if (has_numbers(&group->pages->cases[i], kind))
-			number_row(&group->pages->cases[i], columns, count, out);
+			number_row(&group->pages->cases[i], numbers, columns, count, out);
 	}
 	roce_page_table_end(out);
 }

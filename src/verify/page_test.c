@@ -157,6 +157,8 @@ static void page__has_every_case_and_nothing_foreign(void **state)
 	must_have(f.page, "8.0 GiB");
 	must_have(f.page, "size 64KiB");
 	must_have(f.page, ">passed<");
+	must_have(f.page, ">p99 (us)<");
+	assert_null(strstr(f.page, ">p90 (us)<")); /* nobody measured it */
 	assert_null(strstr(f.page, "id=\"failures\""));
 	for (uint32_t i = 0; i < f.plan->case_count; i++)
 		must_have(f.page, f.plan->cases[i].name);
