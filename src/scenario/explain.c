@@ -38,6 +38,38 @@ static bool is_shown(const struct roce_section *section)
 	return !section->refused;
 }
 
+/* "a, b": the kinds that a key belongs to, where it is not one of all. */
+static void print_kinds(FILE *out, const struct roce_section *section, const struct roce_key *key)
+{
+	const char *comma = "";
+	char word[32];
+
+	for (uint32_t i = 0; i < 32; i++) {
+		roce_words_at(section->kind->words, i, word, sizeof(word));
+		if (!*word)
+			break;
+		if (key->only >> i & 1) {
+			fprintf(out, "%s%s", comma, word);
+			comma = ", ";
+		}
+	}
+}
+
+static bool is_of_kinds(const struct roce_section *section, const struct roce_key *key)
+{
+	return section->kind && key->only;
+}
+
+static void print_words(FILE *out, const char *words)
+{
+	for (; *words; words++) {
+		if (*words == '|')
+			fprintf(out, ", ");
+		else
+			fputc(*words, out);
+	}
+}
+
 static void list_section(FILE *out, const struct roce_section *section, const char *group)
 {
 	size_t length = strlen(group);
@@ -49,7 +81,16 @@ static void list_section(FILE *out, const struct roce_section *section, const ch
 		if (strncmp(key->path, group, length) != 0 || (key->only & section->refused))
 			continue;
 		name_of(section, key, name);
-		fprintf(out, "  %-40s %-20s %s\n", name, default_of(key), key->text);
+		fprintf(out, "  %-40s %-20s %s", name, default_of(key), key->text);
+		if (key == section->kind) {
+			fprintf(out, ": ");
+			print_words(out, key->words);
+		} else if (is_of_kinds(section, key)) {
+			fprintf(out, " [");
+			print_kinds(out, section, key);
+			fprintf(out, "]");
+		}
+		fprintf(out, "\n");
 	}
 }
 
@@ -79,37 +120,6 @@ void roce_explain_list(FILE *out)
 	}
 }
 
-/* "kinds a, b" of a key that belongs to some only. */
-static void print_only(FILE *out, const struct roce_section *section, const struct roce_key *key)
-{
-	const char *comma = "";
-	char word[32];
-
-	if (!section->kind || !key->only)
-		return;
-	fprintf(out, "  only for  ");
-	for (uint32_t i = 0; i < 32; i++) {
-		roce_words_at(section->kind->words, i, word, sizeof(word));
-		if (!*word)
-			break;
-		if (key->only >> i & 1) {
-			fprintf(out, "%s%s", comma, word);
-			comma = ", ";
-		}
-	}
-	fprintf(out, "\n");
-}
-
-static void print_words(FILE *out, const char *words)
-{
-	for (; *words; words++) {
-		if (*words == '|')
-			fprintf(out, ", ");
-		else
-			fputc(*words, out);
-	}
-}
-
 static void print_key(FILE *out, const struct roce_section *section, const struct roce_key *key)
 {
 	char name[NAME_BYTES];
@@ -135,7 +145,11 @@ static void print_key(FILE *out, const struct roce_section *section, const struc
 	fprintf(out, "  default   %s\n", default_of(key));
 	if (key->source)
 		fprintf(out, "  source    %s\n", key->source);
-	print_only(out, section, key);
+	if (is_of_kinds(section, key)) {
+		fprintf(out, "  only for  ");
+		print_kinds(out, section, key);
+		fprintf(out, "\n");
+	}
 	if (section->match)
 		fprintf(out, "  overrides in the list `%s`, for some by `match`\n", section->list);
 }

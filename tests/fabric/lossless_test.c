@@ -90,8 +90,9 @@ static void pause__lasts_its_quanta(void **state)
 		assert_int_equal(p.begun, 1);
 		assert_int_equal(p.ended, 1);
 		measured((p.ended_ps - p.began_ps) / PS_PER_NS == lasts_ns[i],
-			 i ? "a pause of 65535 quanta, 400G" : "a pause of 65535 quanta, 100G",
-			 i ? "83.9 us" : "335.5 us", "%.3f us",
+			 i ? "a pause of 65535 quanta, never ended, 400G"
+			   : "a pause of 65535 quanta, never ended, 100G",
+			 i ? "expires after 83.9 us" : "expires after 335.5 us", "%.3f us",
 			 (double)(p.ended_ps - p.began_ps) * 1e-6);
 		obeyed_ps = (8 + 64) * 8 * PS_PER_S / rates[i] + net.link.delay_ps +
 			    net.host.port.pfc.response_ps;

@@ -285,6 +285,9 @@ workload:
         done = sim("--explain")
         self.assertEqual(done.returncode, 0)
         self.assertIn("  switch.ecn.kmin ", done.stdout)
+        self.assertRegex(done.stdout, r"\n  workload.kind .* the pattern: flow, incast, ")
+        self.assertRegex(done.stdout, r"\n  workload.block .* \[storage\]\n")  # kinds that have it
+        self.assertNotRegex(done.stdout, r"\n  workload.prio .*\[")
         done = sim("--explain", "kmin")
         self.assertRegex(done.stdout, r"^switch.ecn.kmin: bytes\n(.*\n)*  default +400kB\n")
         for name in ("pg_lossless", "buffer.pg_lossless", "switch.buffer.pg_lossless"):
