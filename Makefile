@@ -7,7 +7,7 @@ SEED   ?= 1
 T      ?=
 ARGS   ?=
 
-.PHONY: all debug tsan clang fuzz-build quick check programs conform interop gallery bench bench-sim sim validate schema fuzz demo install uninstall \
+.PHONY: all debug tsan clang fuzz-build quick check programs conform verify-faults interop gallery bench bench-sim sim validate schema fuzz demo install uninstall \
 	clean stats format help
 
 all: ## release into build/
@@ -33,6 +33,9 @@ check: all debug ## every test, debug (ASan, UBSan) and release (below ten minut
 
 programs: all ## the unmodified programs, row by row; ARGS=--short, --list, --only NAME
 	@tests/programs/run.py $(ARGS)
+
+verify-faults: all ## each planted fault is caught by its case of uroce verify; ARGS=--short, --only NAME
+	@tests/verify/planted.py build $(ARGS)
 
 conform: all ## rdma-core 44's own tests, Debian's or those of RDMA_CORE_TESTS=DIR, a checkout
 	@RDMA_CORE_TESTS=$(RDMA_CORE_TESTS) tests/programs/run.py --only conform

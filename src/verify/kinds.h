@@ -24,9 +24,11 @@
 	U(PERCENT, "%", ROCE_UNIT_PERCENT, 1e13, 100)
 
 /* clang-format off */
+/* `late` is the share of samples more than 10 us beyond the median: what percentiles show only by
+ * chance. */
 #define ROCE_VERIFY_NUMBERS_LATENCY(M)                                                             \
 	M("p50", TIME) M("p90", TIME) M("p99", TIME) M("p99.9", TIME) M("p99.99", TIME)            \
-	M("min", TIME) M("max", TIME) M("mean", TIME)
+	M("min", TIME) M("max", TIME) M("mean", TIME) M("late", PERCENT)
 
 #define ROCE_VERIFY_LATENCY(X, T)                                                                  \
 	X(T, op, "op", WORD, "write", NULL, NULL,                                                  \
@@ -56,6 +58,10 @@
 	X(T, size, "size", BYTES, "64", "16", "1400", NULL, 0, "of a datagram", NULL)              \
 	X(T, iterations, "iterations", COUNT, "10000", "10", "10000000", NULL, 0,                  \
 	  "round trips", NULL)
+
+#define ROCE_VERIFY_POLLING(X, T)                                                                  \
+	X(T, iterations, "iterations", COUNT, "10000", "10", "10000000", NULL, 0,                  \
+	  "completions that are timed", NULL)
 
 #define ROCE_VERIFY_STREAM(X, T)                                                                   \
 	X(T, protocol, "protocol", WORD, "tcp", NULL, NULL, "tcp|udp", 0, "of the sockets", NULL)  \
@@ -201,6 +207,13 @@
 /* From the last success to the failure. */
 #define ROCE_VERIFY_NUMBERS_INTERRUPTED(M) M("ended", TIME) M("messages", COUNT)
 
+#define ROCE_VERIFY_EVENTS(X, T)                                                                   \
+	X(T, what, "what", WORD, "armed", NULL, NULL, "armed|solicited|srq_limit", 0,              \
+	  "what wakes: each message, solicited ones only, the limit of a shared receive queue", NULL) \
+	X(T, rounds, "rounds", COUNT, "2000", "1", "1000000", NULL, 0, "how many are awaited", NULL)
+
+#define ROCE_VERIFY_NUMBERS_EVENTS(M) M("rounds", COUNT)
+
 #define ROCE_VERIFY_THREADS(X, T)                                                                  \
 	X(T, threads, "threads", COUNT, "8", "1", "256", NULL, 0, "each with a queue pair of its own", \
 	  NULL)                                                                                    \
@@ -226,6 +239,8 @@
 #define ROCE_VERIFY_KINDS(K)                                                                       \
 	K(latency, ROCE_VERIFY_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                               \
 	  "time of one message after the other, contents checked at the end")                      \
+	K(polling, ROCE_VERIFY_POLLING, ROCE_VERIFY_NUMBERS_LATENCY,                               \
+	  "processor time of the call that takes a completion that is there")                                  \
 	K(setup, ROCE_VERIFY_SETUP, ROCE_VERIFY_NUMBERS_SETUP,                                     \
 	  "queue pairs from ibv_create_qp() to RTS, each used once")                               \
 	K(setup_cm, ROCE_VERIFY_SETUP_CM, ROCE_VERIFY_NUMBERS_SETUP_CM,                            \
@@ -240,6 +255,8 @@
 	  "bytes and messages in a while, on one or many queue pairs, contents checked at the end") \
 	K(integrity, ROCE_VERIFY_INTEGRITY, ROCE_VERIFY_NUMBERS_INTEGRITY,                         \
 	  "many messages, each byte of each, and each field of each completion")                   \
+	K(events, ROCE_VERIFY_EVENTS, ROCE_VERIFY_NUMBERS_EVENTS,                                  \
+	  "programs that sleep until an event wakes them")                                         \
 	K(limits, ROCE_VERIFY_LIMITS, ROCE_VERIFY_NUMBERS_LIMITS,                                  \
 	  "as many objects as the device says that there are")                                     \
 	K(leaks, ROCE_VERIFY_LEAKS, ROCE_VERIFY_NUMBERS_LEAKS,                                     \

@@ -88,13 +88,16 @@ static void run_round(struct va_run *run, struct leaks *l, uint64_t round)
 	struct va_device own = l->device;
 	struct va_endpoint endpoint;
 	struct va_buffer memory = {.at = l->memory, .bytes = REGION_BYTES};
+	struct ibv_comp_channel *channel;
 	struct ibv_srq *srq;
 	struct ibv_mw *mw = NULL;
 	struct ibv_cq *cq;
 
 	own.pd = ibv_alloc_pd(own.context);
 	va_need(run, own.pd != NULL, "ibv_alloc_pd");
-	cq = ibv_create_cq(own.context, CQ_DEPTH, NULL, NULL, 0);
+	channel = ibv_create_comp_channel(own.context);
+	va_need(run, channel != NULL, "ibv_create_comp_channel");
+	cq = ibv_create_cq(own.context, CQ_DEPTH, NULL, channel, 0);
 	va_need(run, cq != NULL, "ibv_create_cq");
 	srq = ibv_create_srq(own.pd, &srq_attr);
 	va_need(run, srq != NULL, "ibv_create_srq");
@@ -115,6 +118,7 @@ static void run_round(struct va_run *run, struct leaks *l, uint64_t round)
 	gone(run, ibv_dereg_mr(memory.mr), "ibv_dereg_mr", round);
 	gone(run, ibv_destroy_srq(srq), "ibv_destroy_srq", round);
 	gone(run, ibv_destroy_cq(cq), "ibv_destroy_cq", round);
+	gone(run, ibv_destroy_comp_channel(channel), "ibv_destroy_comp_channel", round);
 	gone(run, ibv_dealloc_pd(own.pd), "ibv_dealloc_pd", round);
 }
 

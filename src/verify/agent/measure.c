@@ -2,6 +2,8 @@
 /* The names of the percentiles are those of ROCE_VERIFY_NUMBERS_LATENCY. */
 #include "verify/agent/measure.h"
 
+#define LATE_NS 10000
+
 void va_report_latency(struct va_run *run, struct va_samples *samples)
 {
 	static const struct {
@@ -15,6 +17,8 @@ void va_report_latency(struct va_run *run, struct va_samples *samples)
 	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]); i++)
 		va_value(run, percentiles[i].name,
 			 (double)va_samples_percentile(samples, percentiles[i].percent) / 1e3);
+	va_value(run, "late",
+		 va_samples_beyond(samples, va_samples_percentile(samples, 50) + LATE_NS));
 	va_value(run, "mean", va_samples_mean(samples) / 1e3);
 	va_detail(run, "samples", json_integer((json_int_t)samples->count));
 	va_picture(run, "histogram", va_samples_histogram(samples));

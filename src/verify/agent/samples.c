@@ -49,6 +49,15 @@ uint64_t va_samples_percentile(struct va_samples *samples, double percent)
 	return samples->ns[(size_t)rank - 1];
 }
 
+double va_samples_beyond(const struct va_samples *samples, uint64_t ns)
+{
+	size_t greater = 0;
+
+	for (size_t i = 0; i < samples->count; i++)
+		greater += samples->ns[i] > ns;
+	return samples->count ? 100 * (double)greater / (double)samples->count : 0;
+}
+
 double va_samples_mean(const struct va_samples *samples)
 {
 	double sum = 0;

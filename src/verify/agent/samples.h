@@ -33,6 +33,8 @@ static inline void va_samples_add(struct va_samples *samples, uint64_t ns)
 
 /* The smallest sample that `percent` percent of them do not exceed (nearest rank). 0 when empty. */
 uint64_t va_samples_percentile(struct va_samples *samples, double percent);
+/* How many percent of them are greater. */
+double va_samples_beyond(const struct va_samples *samples, uint64_t ns);
 double va_samples_mean(const struct va_samples *samples);
 
 /* {"unit": "us", "buckets": [[from, to, count], ...]}, empty ones left out. */

@@ -29,6 +29,7 @@ static void percentile__is_the_nearest_rank(void **state)
 	assert_int_equal(va_samples_percentile(&s, 99.99), 1000);
 	assert_int_equal(va_samples_percentile(&s, 100), 1000);
 	assert_true(va_samples_mean(&s) == 500.5);
+	assert_true(va_samples_beyond(&s, 0) == 100 && va_samples_beyond(&s, 1000) == 0);
 	va_samples_fini(&s);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/prng.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,12 @@ static struct {
 	uint64_t opportunities;
 	uint64_t planted;
 	pthread_mutex_t lock;
-} active = {.id = PLANT_COUNT, .lock = PTHREAD_MUTEX_INITIALIZER};
+	/* PLANT_REPORT: this process's line, written when something changes, for a program may end
+	   by _exit() or by a signal */
+	int report; /* -1: not open */
+	off_t line;
+	pid_t owner;
+} active = {.id = PLANT_COUNT, .lock = PTHREAD_MUTEX_INITIALIZER, .report = -1};
 
 static void print_table(void)
 {
@@ -104,16 +110,34 @@ __attribute__((constructor)) static void read_environment(void)
 	begin_block();
 }
 
-__attribute__((destructor)) static void report(void)
+/* All lines are as long, so that each can be written again in its place. */
+static void write_report(void)
 {
 	const char *path = getenv("PLANT_REPORT");
-	FILE *f = active.opportunities && path ? fopen(path, "ae") : NULL;
+	char line[80];
+	int n = snprintf(line, sizeof(line), "%-24s %20llu %20llu\n", table[active.id].name,
+			 (unsigned long long)active.planted,
+			 (unsigned long long)active.opportunities);
 
-	if (!f)
+	if (!path)
 		return;
-	fprintf(f, "%s %llu %llu\n", table[active.id].name, (unsigned long long)active.planted,
-		(unsigned long long)active.opportunities);
-	fclose(f);
+	if (active.report >= 0 && active.owner == getpid()) {
+		(void)!pwrite(active.report, line, (size_t)n, active.line);
+		return;
+	}
+	active.owner = getpid();
+	active.report = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (active.report < 0)
+		return;
+	(void)!write(active.report, line, (size_t)n);
+	active.line = lseek(active.report, 0, SEEK_CUR) - n;
+	(void)fcntl(active.report, F_SETFL, 0); /* else pwrite() would append */
+}
+
+__attribute__((destructor)) static void report_end(void)
+{
+	if (active.opportunities)
+		write_report();
 }
 
 bool plant_is(enum plant_id id)
@@ -136,6 +160,8 @@ bool plant_draw(enum plant_id id)
 	is_taken = active.in_block == active.chosen;
 	active.opportunities++;
 	active.planted += is_taken;
+	if (is_taken || active.opportunities == 1)
+		write_report();
 	if (++active.in_block == active.period)
 		begin_block();
 	pthread_mutex_unlock(&active.lock);

@@ -6,8 +6,8 @@
  *     PLANT=NAME[,RATE[,SEED]]   RATE is 1/N or P%; one fault in each N opportunities, where is
  *                                drawn from the seed. Without RATE: as faults.def says
  *     PLANT=list                 prints the table and ends the program
- *     PLANT_REPORT=FILE          a line at the end, if there were opportunities: name, faults
- *                                planted, opportunities
+ *     PLANT_REPORT=FILE          a line, if there were opportunities: name, faults planted,
+ *                                opportunities
  *     PLANT_SHARED=FILE          two processes on one machine that are to know each other's keys
  *                                (wrong-rkey-accepted, ignored-qkey)
  *
