@@ -15,10 +15,11 @@
 
 /* ---- verdicts ---- */
 
-enum column { NAME, PROVES, VERDICT, VALUE, SPREAD, THRESHOLD, SOURCE, SECONDS, COLUMN_COUNT };
+/* Verdicts stand where a narrow window shows them. */
+enum column { NAME, VERDICT, VALUE, SPREAD, THRESHOLD, PROVES, SOURCE, SECONDS, COLUMN_COUNT };
 
 static const char *const names[COLUMN_COUNT] = {
-	"Case", "~What it proves", "Verdict", "#Value", "#Range", "~Threshold", "~Its source", "#s",
+	"Case", "Verdict", "#Value", "#Range", "~Threshold", "~What it proves", "~Its source", "#s",
 };
 
 static const char *name_in_group(const struct roce_verify_case *c)
