@@ -205,7 +205,7 @@ static void slowest_table(const struct roce_record *r, struct flow_table *t, FIL
 			roce_fabric_flow_config(r->fabric, line->flow);
 		struct roce_fabric_flow_result result;
 		char number[16], what[32], bytes[ROCE_AXIS_LABEL_MAX], took[ROCE_AXIS_LABEL_MAX];
-		char slowdown[16], repeated[24];
+		char ratio[ROCE_AXIS_LABEL_MAX], slowdown[ROCE_AXIS_LABEL_MAX + 2], repeated[24];
 		const char *cells[] = {number, r->names[cfg->src], r->names[cfg->dst], what, bytes,
 				       took,   slowdown,	   repeated,	       NULL};
 
@@ -216,8 +216,10 @@ static void slowest_table(const struct roce_record *r, struct flow_table *t, FIL
 			 roce_fabric_operation_str((enum roce_fabric_operation)cfg->operation));
 		roce_quantity_format(ROCE_QUANTITY_BYTES, (double)cfg->bytes, bytes);
 		roce_quantity_format(ROCE_QUANTITY_SECONDS, line->seconds, took);
-		snprintf(slowdown, sizeof(slowdown), "%s%.2f",
-			 result.state == ROCE_FABRIC_FLOW_RUNNING ? "> " : "", line->slowdown);
+		slowdown_format(line->slowdown, ratio);
+		snprintf(slowdown, sizeof(slowdown), "%s%s",
+			 line->slowdown > 0 && result.state == ROCE_FABRIC_FLOW_RUNNING ? "> " : "",
+			 ratio);
 		snprintf(repeated, sizeof(repeated), "%llu",
 			 (unsigned long long)result.packets_repeated);
 		cells[8] = roce_fabric_flow_state_str((enum roce_fabric_flow_state)result.state);

@@ -130,6 +130,7 @@ class Command(unittest.TestCase):
             page = f.read()
         self.assertIn("Latency of requests", page)
         self.assertNotIn("Slowdown: time taken", page)  # they have none
+        self.assertNotIn(">0.00<", page)
         sim(self.write(INCAST), "--html", target)
         with open(target, encoding="utf-8") as f:
             page = f.read()
