@@ -226,7 +226,7 @@ static inline uint64_t roce_fabric_line_ps(const struct roce_fabric_port *port, 
 							    : ps;
 }
 
-/* Now, but see below. */
+/* Now; in whole nanoseconds where all times are, so without the picosecond below. */
 static inline uint64_t roce_fabric_line_begin_ps(const struct roce_fabric_port *port)
 {
 	uint64_t ps = port->f->queue.now_ps;
