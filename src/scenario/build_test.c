@@ -1,66 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Scenarios as fabrics: what the file says reaches the ports; every kind of topology carries its
- * flows; filters, static routes, links that go down, rings that lock up do what they say; the seed
- * decides.
+ * flows; filters, static routes, rings that lock up do what they say; the seed decides. What goes
+ * wrong while it runs is in build_fault_test.c.
  */
-#include "scenario/build.h"
 #include "scenario/build_conf.h"
-#include "scenario/outcome.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
-
-static struct roce_problems problems;
-static struct roce_scenario *scenario;
-static struct roce_plan plan;
-static struct roce_built built;
-static struct roce_outcome outcome;
-
-static bool make(const char *text)
-{
-	roce_problems_init(&problems, "b.yaml");
-	memset(&plan, 0, sizeof(plan));
-	memset(&built, 0, sizeof(built));
-	memset(&outcome, 0, sizeof(outcome));
-	scenario = roce_scenario_load(text, strlen(text), "b.yaml", &problems);
-	return scenario && roce_plan_init(&plan, scenario, NULL, &problems) &&
-	       roce_build(&built, &plan, NULL, NULL, &problems);
-}
-
-static void drop(void)
-{
-	roce_outcome_fini(&outcome);
-	roce_build_fini(&built);
-	roce_plan_fini(&plan);
-	roce_scenario_destroy(scenario);
-}
-
-/* To its end, with reroutes. */
-static void run(const char *text)
-{
-	enum roce_fabric_end end = ROCE_FABRIC_END_TIME;
-	uint64_t now = 0;
-	uint64_t until;
-
-	if (!make(text))
-		fail_msg("%s: %s", text, problems.text[0]);
-	until = scenario->general.until ? scenario->general.until : ROCE_FABRIC_NEVER;
-	while (end == ROCE_FABRIC_END_TIME && now < until) {
-		uint64_t stop = roce_build_next_stop(&built, now);
-
-		end = roce_fabric_run(built.fabric, stop < until ? stop : until);
-		now = roce_fabric_now_ps(built.fabric);
-		if (now == stop)
-			roce_build_reroute(&built);
-	}
-	assert_int_equal(roce_outcome_init(&outcome, &built, end), 0);
-}
+#include "scenario/build_run.h"
 
 static void build__defaults_are_the_fabrics(void **state)
 {
@@ -383,137 +328,6 @@ static void build__minimal_routes_of_a_dragonfly(void **state)
 	drop();
 }
 
-/* A host that takes 10 Gb/s in: its switch is paused, others are not held up. */
-static void build__a_slow_receiver(void **state)
-{
-	(void)state;
-	run("topology: {hosts: 4}\nhosts: [{match: h3, drain_rate: 10G}]\nhost: {cc: none}\n"
-	    "workload: [{name: slow, from: h0, to: h3, bytes: 2MB}, {name: fast, from: h1, to: h2, "
-	    "bytes: 2MB}]\n");
-	assert_int_equal(outcome.end, ROCE_FABRIC_END_DONE);
-	assert_true(roce_outcome_goodput(&outcome.workloads[0]) < 10.1e9);
-	assert_true(roce_outcome_goodput(&outcome.workloads[0]) > 9.5e9);
-	assert_true(roce_outcome_goodput(&outcome.workloads[1]) > 90e9);
-	assert_true(outcome.totals.pause_frames > 0);
-	assert_int_equal(outcome.drops, 0);
-	drop();
-}
-
-/* Whatever the links do, what was asked for arrives; each fault is counted as itself. */
-static void build__links_with_faults(void **state)
-{
-	static const struct {
-		const char *fault;
-		enum roce_fabric_drop drop;
-		bool is_repeating;
-	} rows[] = {
-		{"loss: 0.5%", ROCE_FABRIC_DROP_LINK_LOSS, true},
-		{"ber: 1e-7", ROCE_FABRIC_DROP_BIT_ERROR, true},
-		{"duplicate: 5%", ROCE_FABRIC_DROP_COUNT, false},
-		{"reorder: 1%, reorder_delay: 3us", ROCE_FABRIC_DROP_COUNT, true},
-	};
-	char text[256];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		snprintf(text, sizeof(text),
-			 "topology: {hosts: 2}\nlink: {%s}\nhost: {retry: {timeout: 8}}\n"
-			 "workload: [{from: h0, to: h1, bytes: 4MB}]\n",
-			 rows[i].fault);
-		run(text);
-		assert_int_equal(outcome.workloads[0].done, 1);
-		assert_int_equal(outcome.workloads[0].bytes, 4000000);
-		assert_int_equal(outcome.workloads[0].packets_repeated > 0, rows[i].is_repeating);
-		for (uint32_t k = 0; k < ROCE_FABRIC_DROP_COUNT; k++)
-			assert_int_equal(outcome.totals.drops[k] > 0, k == rows[i].drop);
-		drop();
-	}
-}
-
-/* A link that stays down: with routes that follow, the flow goes on by the other spine. */
-static void build__links_that_go_down(void **state)
-{
-	static const char form[] = "topology: {kind: leaf-spine, leaves: 2, hosts_per_leaf: 4}\n"
-				   "host: {retry: {timeout: 6}}\n"
-				   "faults: [{link: leaf0-spine0, at: 100us%s}]\n"
-				   "until: 20ms\n"
-				   "workload: [{from: h0..h3, to: h4..h7, bytes: 2MB}]\n";
-	char text[512];
-
-	(void)state;
-	snprintf(text, sizeof(text), form, "");
-	run(text);
-	assert_true(outcome.workloads[0].done < plan.flows.count);
-	assert_true(outcome.totals.drops[ROCE_FABRIC_DROP_LINK_DOWN] > 0);
-	drop();
-	snprintf(text, sizeof(text), form, ", reroute: 200us");
-	run(text);
-	assert_int_equal(outcome.workloads[0].done, plan.flows.count);
-	drop();
-}
-
-/* The one link between two groups goes: by a third group, if routes follow. And a thousand hosts
- * have routes before anybody notices. */
-static void build__minimal_routes_follow_links(void **state)
-{
-	static const char form[] = "topology: {kind: dragonfly, routing: minimal}\n"
-				   "host: {retry: {timeout: 6}}\n"
-				   "faults: [{link: \"g0*-g1*\", at: 10us%s}]\n"
-				   "until: 20ms\n"
-				   "workload: [{from: h0..h7, to: h8..h15, bytes: 100kB}]\n";
-	char text[512];
-
-	(void)state;
-	snprintf(text, sizeof(text), form, "");
-	run(text);
-	assert_true(outcome.workloads[0].done < plan.flows.count);
-	drop();
-	snprintf(text, sizeof(text), form, ", reroute: 100us");
-	run(text);
-	assert_int_equal(outcome.workloads[0].done, plan.flows.count);
-	drop();
-	run("topology: {kind: dragonfly, routing: minimal, routers: 8, hosts_per_switch: 4, "
-	    "global_links: 4}\n"
-	    "workload: [{from: h0, to: h1055, bytes: 4kB}]\n");
-	assert_int_equal(outcome.workloads[0].done, 1);
-	drop();
-}
-
-/* A storm, and a slow receiver, of 1 ms each: what comes before, in it and behind it. */
-static void build__hosts_that_go_wrong(void **state)
-{
-	static const struct {
-		const char *fault;
-		uint64_t most; /* bytes, of 12 MB, in the middle of it */
-	} rows[] = {
-		{"kind: pause-storm", 400000},
-		{"kind: slow-receiver, drain_rate: 10G", 1700000},
-	};
-	struct roce_fabric_flow_result r;
-	char text[512];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		uint64_t at[4] = {0};
-
-		snprintf(text, sizeof(text),
-			 "topology: {hosts: 3}\nhost: {cc: none}\n"
-			 "faults: [{host: h1, at: 1ms, duration: 1ms, %s}]\n"
-			 "workload: [{from: h0, to: h1, bytes: 100MB}]\n",
-			 rows[i].fault);
-		assert_true(make(text));
-		for (uint64_t ms = 1; ms <= 3; ms++) {
-			roce_fabric_run(built.fabric, ms * ROCE_PS_PER_MS);
-			roce_fabric_flow_result(built.fabric, 0, &r);
-			at[ms] = r.bytes_delivered;
-		}
-		assert_true(at[1] > 12000000);
-		assert_true(at[2] - at[1] < rows[i].most);
-		assert_true(at[3] - at[2] > 12000000);
-		drop();
-	}
-}
-
 /* Loaded as a user's mistake would be; the words that would have been right are named. */
 static void build__case_076_control_changes_results(void **state)
 {
@@ -649,11 +463,6 @@ int main(void)
 		cmocka_unit_test(build__filters),
 		cmocka_unit_test(build__static_routes),
 		cmocka_unit_test(build__minimal_routes_of_a_dragonfly),
-		cmocka_unit_test(build__a_slow_receiver),
-		cmocka_unit_test(build__links_with_faults),
-		cmocka_unit_test(build__minimal_routes_follow_links),
-		cmocka_unit_test(build__hosts_that_go_wrong),
-		cmocka_unit_test(build__links_that_go_down),
 		cmocka_unit_test(build__a_parking_lot),
 		cmocka_unit_test(build__case_072_many_ports_and_hosts),
 		cmocka_unit_test(build__case_076_control_changes_results),
