@@ -81,8 +81,8 @@ static void fit_linear(struct roce_axis *axis, double min, double max)
 {
 	double step;
 
-	if (min > 0 && min < max * 0.6)
-		min = 0; /* lengths are compared from zero */
+	if (min > 0 && (min < max * 0.6 || max <= min))
+		min = 0; /* lengths are compared from zero, and one alone is */
 	if (max <= min)
 		max = min + (min != 0 ? fabs(min) : 1);
 	step = round_step(max - min);

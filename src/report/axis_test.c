@@ -35,6 +35,9 @@ static void a_narrow_range_does_not_start_at_zero(void **state)
 	assert_true(axis.min > 96e9 && axis.min <= 97e9);
 	assert_true(axis.max >= 99e9 && axis.max < 100e9);
 	assert_string_equal(axis.unit, "Gb/s");
+	/* One value alone is a length, too. */
+	roce_axis_fit(&axis, ROCE_QUANTITY_BITS_RATE, false, 50e9, 50e9);
+	assert_true(axis.min == 0 && axis.max >= 50e9);
 }
 
 static void nothing_and_one_value_have_an_axis(void **state)
