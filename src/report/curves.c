@@ -14,7 +14,7 @@
 
 #define LEFT   58.0
 #define TOP    26.0
-#define RIGHT  20.0
+#define RIGHT  30.0
 #define BOTTOM 40.0
 
 struct range {

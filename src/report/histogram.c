@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define LEFT	  58.0
-#define RIGHT	  24.0
+#define RIGHT	  30.0
 #define BOTTOM	  40.0
 #define HEAD	  26.0
 #define ROW	  14.0
