@@ -21,6 +21,8 @@ static const char text[] =
 	"source: s}}}\n"
 	"- {name: a/ratio, kind: latency, proves: p, thresholds: {soft: {at_most: 3, of: floor/f, "
 	"source: s}}}\n"
+	"- {name: a/share, kind: integrity, proves: p, value: lost, thresholds: {soft: {at_most: "
+	"0.5%, source: s}}}\n"
 	"- {name: a/check, kind: verbs_check, proves: p}\n"
 	"- {name: a/rate, kind: stream, proves: p, thresholds: {soft: {at_least: 5Gb/s, source: "
 	"s}}}\n";
@@ -28,6 +30,7 @@ static const char text[] =
 struct fixture {
 	struct roce_verify_plan *plan;
 	struct roce_verify_record record;
+	double others;
 };
 
 static int set_up(void **state)
@@ -67,6 +70,7 @@ static const struct roce_verify_outcome *judge(struct fixture *f, const char *na
 		target ? json_loads(target, 0, NULL) : NULL,
 	};
 
+	o->others = f->others;
 	assert_true((!initiator || results[0]) && (!target || results[1]));
 	roce_verify_judge(o, results, &f->record);
 	json_decref(results[0]);
@@ -103,6 +107,27 @@ static void judge__holds_values_to_thresholds(void **state)
 	expect(f, "a/both", P50(2), OK, ROCE_VERIFY_PASS, NULL);
 	expect(f, "a/rate", "{\"verdict\":\"ok\",\"values\":{\"rate\":4.9}}", OK, ROCE_VERIFY_FAIL,
 	       "rate is 4.9 Gb/s, expected at least 5 Gb/s");
+}
+
+static void judge__blames_nobody_for_what_others_took(void **state)
+{
+	struct fixture *f = *state;
+
+	f->others = 63;
+	expect(f, "a/most", P50(10.5), OK, ROCE_VERIFY_MEASURED,
+	       "not judged: other programs had 63 % of the processors; p50 is 10.5 us, expected at "
+	       "most 10 us");
+	expect(f, "a/most", P50(10), OK, ROCE_VERIFY_PASS, NULL);
+	expect(f, "a/most", P50(1), FAIL("byte 3"), ROCE_VERIFY_FAIL, "target: byte 3");
+	expect(f, "a/share", "{\"verdict\":\"ok\",\"values\":{\"lost\":1}}", OK, ROCE_VERIFY_FAIL,
+	       "lost is 1 %, expected at most 0.5 %");
+	expect(f, "a/most", P50(1001), OK, ROCE_VERIFY_FAIL,
+	       "p50 is 1001 us, expected at most 10 us");
+	expect(f, "a/rate", "{\"verdict\":\"ok\",\"values\":{\"rate\":0.04}}", OK, ROCE_VERIFY_FAIL,
+	       "rate is 0.04 Gb/s, expected at least 5 Gb/s");
+	f->others = 10;
+	expect(f, "a/most", P50(10.5), OK, ROCE_VERIFY_FAIL,
+	       "p50 is 10.5 us, expected at most 10 us");
 }
 
 static void judge__measured_without_threshold(void **state)
@@ -213,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(judge__holds_values_to_thresholds),
+		TEST(judge__blames_nobody_for_what_others_took),
 		TEST(judge__measured_without_threshold),
 		TEST(judge__ratios_need_their_floor),
 		TEST(judge__failure_of_either_side_counts),

@@ -14,14 +14,15 @@
 #ifndef ROCE_VERIFY_KINDS_H
 #define ROCE_VERIFY_KINDS_H
 
-/* U(name, text, unit that a threshold is written in, how many of those are one, the most there is)
- */
+/* U(name, text, unit that a threshold is written in, how many of those are one, the most there is).
+ * What other programs on the machine do changes all but SHARE and COUNT. */
 #define ROCE_VERIFY_UNITS(U)                                \
 	U(TIME, "us", ROCE_UNIT_TIME, 1e6, 1e9)             \
 	U(RATE, "Gb/s", ROCE_UNIT_RATE, 1e9, 1e5)           \
 	U(FREQUENCY, "1/s", ROCE_UNIT_FREQUENCY, 1e3, 1e12) \
 	U(COUNT, "", ROCE_UNIT_COUNT, 1, 1e18)              \
-	U(PERCENT, "%", ROCE_UNIT_PERCENT, 1e13, 100)
+	U(PERCENT, "%", ROCE_UNIT_PERCENT, 1e13, 100)       \
+	U(SHARE, "%", ROCE_UNIT_PERCENT, 1e13, 100)
 
 /* clang-format off */
 /* `late` is the share of samples more than 10 us beyond the median: what percentiles show only by
@@ -29,6 +30,11 @@
 #define ROCE_VERIFY_NUMBERS_LATENCY(M)                                                             \
 	M("p50", TIME) M("p90", TIME) M("p99", TIME) M("p99.9", TIME) M("p99.99", TIME)            \
 	M("min", TIME) M("max", TIME) M("mean", TIME) M("late", PERCENT)
+
+/* The same in processor time. */
+#define ROCE_VERIFY_NUMBERS_POLLING(M)                                                             \
+	M("p50", TIME) M("p90", TIME) M("p99", TIME) M("p99.9", TIME) M("p99.99", TIME)            \
+	M("min", TIME) M("max", TIME) M("mean", TIME) M("late", SHARE)
 
 #define ROCE_VERIFY_LATENCY(X, T)                                                                  \
 	X(T, op, "op", WORD, "write", NULL, NULL,                                                  \
@@ -171,7 +177,7 @@
 	X(T, size, "size", BYTES, "64MB", "1KB", "1GB", NULL, 0, "of the one flow", NULL)
 
 /* `line` counts preamble and gap too. */
-#define ROCE_VERIFY_NUMBERS_SIMULATED(M) M("line", PERCENT) M("goodput", RATE)
+#define ROCE_VERIFY_NUMBERS_SIMULATED(M) M("line", SHARE) M("goodput", RATE)
 
 #define ROCE_VERIFY_INTEGRITY(X, T)                                                                \
 	X(T, op, "op", WORD, "send", NULL, NULL,                                                   \
@@ -184,7 +190,7 @@
 	X(T, impair, "impair", TEXT, "", NULL, NULL, NULL, 0,                                      \
 	  "what happens to packets that the target receives, as UROCE_IMPAIR has it", NULL)
 
-#define ROCE_VERIFY_NUMBERS_INTEGRITY(M) M("messages", COUNT) M("bytes", COUNT) M("lost", PERCENT)
+#define ROCE_VERIFY_NUMBERS_INTEGRITY(M) M("messages", COUNT) M("bytes", COUNT) M("lost", SHARE)
 
 #define ROCE_VERIFY_LIMITS(X, T)                                                                   \
 	X(T, object, "object", WORD, "qp", NULL, NULL, "pd|cq|qp|mr|mw|srq|ah|depth", 0,           \
@@ -239,7 +245,7 @@
 #define ROCE_VERIFY_KINDS(K)                                                                       \
 	K(latency, ROCE_VERIFY_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                               \
 	  "time of one message after the other, contents checked at the end")                      \
-	K(polling, ROCE_VERIFY_POLLING, ROCE_VERIFY_NUMBERS_LATENCY,                               \
+	K(polling, ROCE_VERIFY_POLLING, ROCE_VERIFY_NUMBERS_POLLING,                               \
 	  "processor time of the call that takes a completion that is there")                                  \
 	K(setup, ROCE_VERIFY_SETUP, ROCE_VERIFY_NUMBERS_SETUP,                                     \
 	  "queue pairs from ibv_create_qp() to RTS, each used once")                               \

@@ -67,7 +67,8 @@ static void check_possible(struct roce_plan_loader *l, const struct roce_verify_
 				 "impossible threshold: a factor must be above 0");
 	if (t->of)
 		return;
-	if (t->has_most && t->most <= 0 && unit != ROCE_VERIFY_COUNT && unit != ROCE_VERIFY_PERCENT)
+	if (t->has_most && t->most <= 0 &&
+	    (unit == ROCE_VERIFY_TIME || unit == ROCE_VERIFY_RATE || unit == ROCE_VERIFY_FREQUENCY))
 		roce_problem_add(l->problems, t->line,
 				 "impossible threshold: no value is at most 0 %s", text);
 	if ((t->has_least && t->least > most) || (t->has_most && t->most > most))

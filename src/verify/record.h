@@ -14,8 +14,9 @@
 #define ROCE_VERIFY_VERDICTS(X)                                            \
 	X(PASS, "pass") /* the threshold is held, or no fault was found */ \
 	X(FAIL, "fail")                                                    \
-	X(SKIPPED, "skipped")	/* cannot be done here; or not come to */  \
-	X(MEASURED, "measured") /* a number without a threshold in this profile */
+	X(SKIPPED, "skipped") /* cannot be done here; or not come to */    \
+	X(MEASURED,                                                        \
+	  "measured") /* a number without a threshold in this profile, or not to be judged */
 
 enum roce_verify_verdict {
 #define VERDICT(name, text) ROCE_VERIFY_##name,
@@ -47,6 +48,7 @@ struct roce_verify_outcome {
 	json_t *histogram; /* or NULL */
 	json_t *curves;	   /* or NULL */
 	double seconds;
+	double others; /* what other programs had of this machine's processors, in percent */
 };
 
 struct roce_verify_record {

@@ -50,15 +50,15 @@ static json_t *outcome_json(const struct roce_verify_outcome *o)
 
 	roce_verify_threshold_text(o, threshold, sizeof(threshold));
 	json = json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s?, s:s?, s:o, s:i, s:I, s:f, s:O, "
-			 "s:o, s:O*, s:O*, s:O*}",
+			 "s:o, s:f, s:O*, s:O*, s:O*}",
 			 "name", c->name, "kind", c->kind->name, "proves", c->proves, "verdict",
 			 roce_verify_verdict_str(o->verdict), "value",
 			 number_or_null(o->has_value, o->value), "unit",
 			 roce_verify_unit_str(number->unit), "number", number->name, "threshold",
 			 *threshold ? threshold : NULL, "reason", o->reason, "limit", limit_json(o),
 			 "round", (int)o->round, "seed", (json_int_t)o->seed, "seconds", o->seconds,
-			 "parameters", c->parameters, "values", values_json(o), "detail", o->detail,
-			 "histogram", o->histogram, "curves", o->curves);
+			 "parameters", c->parameters, "values", values_json(o), "others", o->others,
+			 "detail", o->detail, "histogram", o->histogram, "curves", o->curves);
 	return json;
 }
 

@@ -10,6 +10,7 @@
 #include "verify/judge.h"
 #include "verify/kind.h"
 #include "verify/lines.h"
+#include "verify/others.h"
 #include "verify/protocol.h"
 
 #include <errno.h>
@@ -260,8 +261,11 @@ static bool run_case(struct runner *r, const struct roce_verify_case *c, uint32_
 	struct roce_verify_outcome *o = roce_verify_record_add(r->record, c, round);
 	struct roce_prng prng = {r->record->seed + round - 1};
 	roce_ns_t begun = roce_clock_now();
+	struct roce_verify_ticks from;
+	struct roce_verify_ticks to;
 	bool is_good;
 
+	roce_verify_ticks_now(&from);
 	/* The same for a case alone and among others; small enough for every reader of JSON. */
 	o->seed = roce_prng_next(&prng) >> 12;
 	r->number++;
@@ -271,6 +275,8 @@ static bool run_case(struct runner *r, const struct roce_verify_case *c, uint32_
 		r->watcher->begun(r->watcher->context, r->record, c, round);
 	is_good = give_order(r, o) && await_results(r);
 	o->seconds = (double)(roce_clock_now() - begun) / 1e9;
+	roce_verify_ticks_now(&to);
+	o->others = roce_verify_others(&from, &to);
 	finish(r, o, is_good);
 	if (r->watcher->ended)
 		r->watcher->ended(r->watcher->context, r->record, o);

@@ -7,7 +7,9 @@
 For each row of ROWS the case is run without the fault, when it must pass, and with it in both
 agents, when it must fail with a reason that names the thing; and the fault must really have been
 planted. --short leaves out what is held to a time and what waits for long: the rest says the same
-on any machine. Exit status 77 where no network namespace can be made.
+on any machine. What is held to a time and was not judged, for other programs had the processors, is
+undecided. Exit status 1 when a row failed; 77 when one is undecided, or where no network namespace
+can be made.
 """
 import argparse
 import concurrent.futures
@@ -23,6 +25,7 @@ SKIPPED = 77
 LONG = "long"  # seconds of waiting for what does not come, or many rounds
 TIMED = "timed"  # held to a time: for a machine with nothing else to do
 EACH = "1/1"
+UNDECIDED = "undecided"
 
 # (fault, rate or None for that of the table, case, reason[, LONG or TIMED])
 ROWS = [
@@ -142,12 +145,18 @@ class Verify:
         return done.returncode, found["verdict"], found["reason"] or "", planted
 
 
+def is_undecided(verdict, reason):
+    return verdict == "measured" and reason.startswith("not judged: other programs")
+
+
 def judge(verify, row):
-    """(what is wrong or None, what the case said)."""
+    """(what is wrong, UNDECIDED or None; what the case said)."""
     status, verdict, reason, planted = verify.run(row.case, row.plant)
     said = f"{verdict}: {reason}" if verdict else f"no verdict, exit status {status}: {reason}"
     if not planted:
         return "was not planted", said
+    if row.when == TIMED and is_undecided(verdict, reason):
+        return UNDECIDED, said
     if status != 1 or verdict != "fail":
         return "was not caught", said
     if not re.search(row.reason, reason):
@@ -156,8 +165,10 @@ def judge(verify, row):
 
 
 def judge_without(verify, case):
-    """What is wrong without a fault, or None."""
+    """What is wrong without a fault, UNDECIDED or None."""
     status, verdict, reason, _ = verify.run(case)
+    if status == 0 and is_undecided(verdict, reason):
+        return UNDECIDED
     if status == 0 and verdict in ("pass", "measured"):
         return None
     return f"{verdict or f'exit status {status}'}: {reason}"
@@ -175,6 +186,11 @@ def has_namespaces():
                           stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
+def tell(wrong, fault, case, text):
+    mark = "ok  " if not wrong else "busy" if wrong == UNDECIDED else "FAIL"
+    print(f"{mark} {fault:22} {case:30} {text}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
@@ -186,7 +202,7 @@ def main():
         print("no network namespace can be made here")
         return SKIPPED
     rows = [Row(*row) for row in ROWS]
-    failures = 0
+    failures = undecided = 0
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         verify = Verify(os.path.abspath(args.build), folder)
@@ -200,16 +216,16 @@ def main():
         cases = sorted({row.case for row in rows})
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             for case, wrong in zip(cases, pool.map(lambda c: judge_without(verify, c), cases)):
-                print(f"{'FAIL' if wrong else 'ok  '} {'(none)':22} {case:30} {wrong or ''}",
-                      flush=True)
-                failures += bool(wrong)
+                tell(wrong, "(none)", case, wrong or "")
+                failures += wrong not in (None, UNDECIDED)
+                undecided += wrong == UNDECIDED
             for row, (wrong, said) in zip(rows, pool.map(lambda r: judge(verify, r), rows)):
-                print(f"{'FAIL' if wrong else 'ok  '} {row.fault:22} {row.case:30} "
-                      f"{wrong + '; ' if wrong else ''}{said}", flush=True)
-                failures += bool(wrong)
-    print(f"{len(rows)} faults, {len(cases)} cases, {failures} failures, "
+                tell(wrong, row.fault, row.case, f"{wrong + '; ' if wrong else ''}{said}")
+                failures += wrong not in (None, UNDECIDED)
+                undecided += wrong == UNDECIDED
+    print(f"{len(rows)} faults, {len(cases)} cases, {failures} failed, {undecided} undecided, "
           f"{time.monotonic() - begun:.0f} s")
-    return 1 if failures else 0
+    return 1 if failures else SKIPPED if undecided else 0
 
 
 if __name__ == "__main__":

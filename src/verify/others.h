@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How busy the machine was with something else. A time that was measured while other programs had
+ * the processors says nothing of what was to be verified, so the judge asks; programs that the run
+ * started (agents, daemons, what cases start) are no others.
+ */
+#ifndef ROCE_VERIFY_OTHERS_H
+#define ROCE_VERIFY_OTHERS_H
+
+#include <stdint.h>
+
+/* Clock ticks since the machine's start, of all processors. */
+struct roce_verify_ticks {
+	uint64_t all;
+	uint64_t busy; /* with programs; interrupts belong to nobody */
+	uint64_t own;  /* of this process and all below it */
+};
+
+/* All zero where there is no /proc to be read. */
+void roce_verify_ticks_now(struct roce_verify_ticks *out);
+
+/* What others had of all processors between the two, in percent; 0 when that is not known. */
+double roce_verify_others(const struct roce_verify_ticks *from, const struct roce_verify_ticks *to);
+
+#endif
