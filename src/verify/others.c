@@ -58,12 +58,12 @@ static bool read_process(const char *pid, struct process *out)
 		return false;
 	rest = strrchr(line, ')'); /* a name may have any character */
 	*out = (struct process){.pid = atoi(pid)};
-	if (!rest || sscanf(rest + 1,
-			    " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld",
-			    &out->parent, &user, &system, &waited_user, &waited_system) != 5)
+	if (!rest ||
+	    sscanf(rest + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld",
+		   &out->parent, &user, &system, &waited_user, &waited_system) != 5)
 		return false;
-	out->ticks = (uint64_t)user + (uint64_t)system + (uint64_t)waited_user +
-		     (uint64_t)waited_system;
+	out->ticks =
+		(uint64_t)user + (uint64_t)system + (uint64_t)waited_user + (uint64_t)waited_system;
 	out->is_own = out->pid == getpid();
 	return true;
 }

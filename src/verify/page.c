@@ -150,7 +150,7 @@ static void tiles(const struct roce_verify_record *record, FILE *out)
 	tile(out, record, ROCE_VERIFY_PASS, "Passed", NULL);
 	tile(out, record, ROCE_VERIFY_FAIL, "Failed", NULL);
 	tile(out, record, ROCE_VERIFY_SKIPPED, "Skipped", "cannot be done here");
-	tile(out, record, ROCE_VERIFY_MEASURED, "Measured", "no threshold in this profile");
+	tile(out, record, ROCE_VERIFY_MEASURED, "Measured", "no threshold, or not judged");
 	if (record->seconds >= 120)
 		snprintf(text, sizeof(text), "%.0f min", record->seconds / 60);
 	else
@@ -283,21 +283,22 @@ static void failures(const struct roce_verify_pages *pages, FILE *out)
 	roce_page_message(out, ROCE_TONE_BAD, line);
 }
 
-static void skipped(const struct roce_verify_pages *pages, FILE *out)
+/* Cases that were not decided, each with the reason. */
+static void list_undecided(const struct roce_verify_pages *pages, FILE *out,
+			   enum roce_verify_verdict verdict, const char *id, const char *title,
+			   const char *text)
 {
-	static const char *const columns[] = {"Case", "~What it would prove",
-					      "~Why it was not run"};
+	static const char *const columns[] = {"Case", "~What it would prove", "~Why not"};
 	bool is_any = false;
 
 	for (uint32_t i = 0; i < pages->count; i++) {
 		const struct roce_verify_rollup *r = &pages->cases[i];
 		const char *const cells[] = {r->c->name, r->c->proves, r->shown->reason};
 
-		if (r->verdict != ROCE_VERIFY_SKIPPED)
+		if (r->verdict != verdict || !r->shown->reason)
 			continue;
 		if (!is_any) {
-			roce_page_section(out, "skipped", "Skipped",
-					  "Nothing is known about these.");
+			roce_page_section(out, id, title, text);
 			roce_page_table_begin(out, columns, 3);
 		}
 		is_any = true;
@@ -353,7 +354,10 @@ bool roce_verify_page(const struct roce_verify_record *record, FILE *out)
 	begin(record, out);
 	tiles(record, out);
 	failures(&pages, out);
-	skipped(&pages, out);
+	list_undecided(&pages, out, ROCE_VERIFY_SKIPPED, "skipped", "Skipped",
+		       "Nothing is known about these.");
+	list_undecided(&pages, out, ROCE_VERIFY_MEASURED, "not-judged", "Not judged",
+		       "Numbers that miss a threshold, taken when that meant nothing.");
 	roce_verify_page_groups(&pages, out);
 	roce_verify_page_primitives(record, out);
 	roce_verify_page_environment(record, out);
