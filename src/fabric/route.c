@@ -53,28 +53,44 @@ static bool is_group(const struct roce_fabric_switch *sw, uint32_t group, const 
 	       (!count || memcmp(sw->hops + g->first, ports, count * sizeof(*ports)) == 0);
 }
 
+/* Powers of two: thousands of switches that grow in turns by a group each leave holes otherwise. */
+static uint32_t room_for(uint32_t count)
+{
+	uint32_t room = 4;
+
+	while (room < count)
+		room *= 2;
+	return room;
+}
+
+/* -ENOMEM, or `more` fit behind `count`. */
+static int make_room(void *items, uint32_t count, uint32_t more, size_t size)
+{
+	void **array = items;
+	void *grown;
+
+	if (count && count + more <= room_for(count))
+		return 0;
+	grown = realloc(*array, room_for(count + more) * size);
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	return 0;
+}
+
 /* -ENOMEM, or the group of these ports. */
 static int get_group(struct roce_fabric_switch *sw, const uint32_t *ports, uint32_t count)
 {
-	uint32_t *hops;
-	struct roce_fabric_group *groups;
-
 	for (uint32_t i = 0; i < sw->group_count; i++)
 		if (is_group(sw, i, ports, count))
 			return (int)i;
-	if (sw->group_count == GROUPS_MAX)
+	if (sw->group_count == GROUPS_MAX ||
+	    make_room(&sw->hops, sw->hop_count, count, sizeof(*sw->hops)) ||
+	    make_room(&sw->groups, sw->group_count, 1, sizeof(*sw->groups)))
 		return -ENOMEM;
-	hops = realloc(sw->hops, (sw->hop_count + count + 1) * sizeof(*hops));
-	if (!hops)
-		return -ENOMEM;
-	sw->hops = hops;
-	groups = realloc(sw->groups, (sw->group_count + 1) * sizeof(*groups));
-	if (!groups)
-		return -ENOMEM;
-	sw->groups = groups;
-	for (uint32_t i = 0; i < count; i++)
-		hops[sw->hop_count + i] = ports[i];
-	groups[sw->group_count] = (struct roce_fabric_group){sw->hop_count, count};
+	if (count)
+		memcpy(sw->hops + sw->hop_count, ports, count * sizeof(*ports));
+	sw->groups[sw->group_count] = (struct roce_fabric_group){sw->hop_count, count};
 	sw->hop_count += count;
 	return (int)sw->group_count++;
 }

@@ -14,11 +14,17 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SLICE_PS_FIRST (10 * ROCE_PS_PER_US)
 #define SLICE_SECONDS  0.05
+
+/* What is so large comes from the system, page by page as it is touched: the tables of a host, of
+ * which a small network touches next to nothing. glibc raises this when a large block is freed, as
+ * a scenario's text, and then clears a part of every table. */
+#define MAPPED_BYTES (1 << 20)
 
 struct options {
 	bool is_check;
@@ -349,6 +355,7 @@ int roce_cmd_sim(int argc, char **argv)
 	struct options o = {0};
 	int rc = parse_options(argc, argv, &o);
 
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
 	if (rc != ROCE_EXIT_OK)
 		return rc;
 	if (o.is_schema && !o.file)

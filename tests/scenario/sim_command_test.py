@@ -181,6 +181,17 @@ class Command(unittest.TestCase):
             self.assertEqual(process.returncode, 0)
             self.assertLess(usage.ru_maxrss, 1000000, f"kB with {hosts} hosts")
 
+    def test_memory_after_a_large_file(self):
+        flows = "".join(f"0,h{i},h{i + 1},1\n" for i in range(2000)) * 20
+        self.write("start_us,src,dst,bytes\n" + flows + "# the end\n" * 100000, "t.csv")
+        path = self.write("topology: {hosts: 2001}\nswitch: {buffer: {size: 1GB}}\n"
+                          "workload: [{kind: trace, file: t.csv}]\n")
+        process = subprocess.Popen([UROCE, "sim", "--check", path])
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        self.assertLess(usage.ru_maxrss, 200000, "kB with 2001 hosts")
+
     def test_same_seed_same_result(self):
         path = self.write(INCAST.replace("bytes: 100kB", "bytes: 100kB, jitter: 10us"))
         outs = [self.json_of(path, "--seed", s) for s in ("1", "1", "2")]
