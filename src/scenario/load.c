@@ -383,15 +383,16 @@ static void load_list(struct loader *l, const struct roce_section *section, roce
 static void add_unknown_top(struct loader *l, const char *name, uint32_t line)
 {
 	const char *best = NULL;
-	uint32_t best_distance = 3;
+	uint32_t best_distance = 1 + (uint32_t)strlen(name) / 3;
 	char nearest[PATH_MAX_BYTES];
 
 	for (uint32_t i = 0; i < 2 * roce_section_count; i++) {
 		const char *candidate =
 			i & 1 ? roce_sections[i / 2]->list : roce_sections[i / 2]->name;
-		uint32_t distance = candidate ? roce_text_distance(name, candidate) : UINT32_MAX;
+		uint32_t distance =
+			candidate && *candidate ? roce_text_distance(name, candidate) : UINT32_MAX;
 
-		if (distance < best_distance) {
+		if (distance <= best_distance && distance < 3) {
 			best_distance = distance;
 			best = candidate;
 		}

@@ -178,7 +178,8 @@ static void set_oversubscription(struct roce_plan *plan, struct roce_problems *p
 
 	if (!*t->oversubscription)
 		return;
-	if (sscanf(t->oversubscription, "%4u:%4u%n", &n, &m, &end) != 2 || n == 0 || m == 0 ||
+	if (t->oversubscription[strspn(t->oversubscription, "0123456789:")] ||
+	    sscanf(t->oversubscription, "%4u:%4u%n", &n, &m, &end) != 2 || n == 0 || m == 0 ||
 	    t->oversubscription[end]) {
 		roce_problem_add(problems, t->where.oversubscription,
 				 "oversubscription: found \"%.20s\", expected N:M, as 3:1",

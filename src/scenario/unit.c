@@ -113,25 +113,27 @@ static const struct unit_facts {
 	[ROCE_UNIT_FREQUENCY] = {frequency_suffixes, "a number per second, as 200k/s or 200000"},
 };
 
-/* 19 digits fit into 64 bits; what comes later is too fine to matter. */
-#define DIGITS_MAX   19
 #define EXPONENT_MAX 40
 
 struct number {
 	uint64_t digits;
 	int exponent; /* of ten */
 	uint64_t divisor;
+	bool is_cut; /* there were more digits than fit: too fine to matter where things are
+			measured */
 };
 
-static const char *take_digits(const char *p, struct number *n, int *used, bool is_fraction)
+static const char *take_digits(const char *p, struct number *n, bool is_fraction)
 {
 	for (; isdigit((unsigned char)*p); p++) {
-		if (*used == DIGITS_MAX) {
+		uint64_t digit = (uint64_t)(*p - '0');
+
+		n->is_cut = n->is_cut || n->digits > (UINT64_MAX - digit) / 10;
+		if (n->is_cut) {
 			n->exponent += !is_fraction;
 			continue;
 		}
-		n->digits = n->digits * 10 + (uint64_t)(*p - '0');
-		*used += n->digits != 0;
+		n->digits = n->digits * 10 + digit;
 		n->exponent -= is_fraction;
 	}
 	return p;
@@ -172,11 +174,10 @@ static int take_number(const char **p, enum roce_unit unit, struct number *out)
 	struct number n = {.divisor = 1};
 	const char *start = *p;
 	const char *q = start;
-	int used = 0;
 
-	q = take_digits(q, &n, &used, false);
+	q = take_digits(q, &n, false);
 	if (*q == '.' && (isdigit((unsigned char)q[1]) || q > start))
-		q = take_digits(q + 1, &n, &used, true);
+		q = take_digits(q + 1, &n, true);
 	if (q == start || (q == start + 1 && *start == '.'))
 		return -EINVAL;
 	if (*q == 'e' || *q == 'E')
@@ -266,6 +267,8 @@ int roce_unit_parse(enum roce_unit unit, const char *text, uint64_t *out_value)
 	 * not 0 becomes 0. */
 	if (unit == ROCE_UNIT_COUNT && n.exponent < 0)
 		return -EINVAL;
+	if (unit == ROCE_UNIT_COUNT && n.is_cut)
+		return -ERANGE;
 	if (value == 0 && n.digits)
 		return -ERANGE;
 	*out_value = value;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loads the first document. It is walked once as its readers will walk it, which finds what would
+ * Loads the one document. Its nesting is looked at before, since the library takes time that grows
+ * with the square of it. Then it is walked once as its readers will walk it, which finds what would
  * be endless or out of proportion through aliases, and texts that a byte 0 would cut short unseen.
  */
 #include "scenario/yaml.h"
@@ -57,6 +58,65 @@ static bool walk(struct walk *w, roce_yaml_node_t index, int depth)
 	return true;
 }
 
+static bool add_no_yaml(const yaml_parser_t *parser, struct roce_problems *problems)
+{
+	roce_problem_add(problems, (uint32_t)parser->problem_mark.line + 1, "no YAML: %s%s%s",
+			 parser->problem ? parser->problem : "unreadable",
+			 parser->context ? ", " : "", parser->context ? parser->context : "");
+	return false;
+}
+
+struct glance {
+	int depth;
+	int documents;
+	const char *problem;
+};
+
+static void look_at_event(struct glance *g, yaml_event_type_t type)
+{
+	if (type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT)
+		g->depth++;
+	else if (type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT)
+		g->depth--;
+	else if (type == YAML_DOCUMENT_START_EVENT)
+		g->documents++;
+	if (g->depth > DEPTH_MAX)
+		g->problem = "nested too deep";
+	else if (g->documents > 1)
+		g->problem = "a second document, expected one";
+}
+
+static bool glance_over(const char *text, size_t length, struct roce_problems *problems)
+{
+	struct glance g = {0};
+	yaml_parser_t parser;
+	yaml_event_type_t type = YAML_NO_EVENT;
+	bool is_good = true;
+
+	if (!yaml_parser_initialize(&parser)) {
+		roce_problem_add(problems, 0, "out of memory");
+		return false;
+	}
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
+	while (is_good && type != YAML_STREAM_END_EVENT) {
+		yaml_event_t event;
+
+		if (!yaml_parser_parse(&parser, &event)) {
+			is_good = add_no_yaml(&parser, problems);
+			break;
+		}
+		type = event.type;
+		look_at_event(&g, type);
+		if (g.problem)
+			roce_problem_add(problems, (uint32_t)event.start_mark.line + 1, "%s",
+					 g.problem);
+		is_good = !g.problem;
+		yaml_event_delete(&event);
+	}
+	yaml_parser_delete(&parser);
+	return is_good;
+}
+
 static bool load(struct roce_yaml *yaml, const char *text, size_t length,
 		 struct roce_problems *problems)
 {
@@ -70,9 +130,7 @@ static bool load(struct roce_yaml *yaml, const char *text, size_t length,
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
 	is_loaded = yaml_parser_load(&parser, &yaml->document);
 	if (!is_loaded)
-		roce_problem_add(problems, (uint32_t)parser.problem_mark.line + 1,
-				 "no YAML: %s%s%s", parser.problem ? parser.problem : "unreadable",
-				 parser.context ? ", " : "", parser.context ? parser.context : "");
+		add_no_yaml(&parser, problems);
 	yaml_parser_delete(&parser);
 	return is_loaded;
 }
@@ -90,7 +148,7 @@ struct roce_yaml *roce_yaml_create(const char *text, size_t length, struct roce_
 		roce_problem_add(problems, 0, "out of memory");
 		return NULL;
 	}
-	if (!load(yaml, text, length, problems)) {
+	if (!glance_over(text, length, problems) || !load(yaml, text, length, problems)) {
 		free(yaml);
 		return NULL;
 	}

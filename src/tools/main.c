@@ -65,7 +65,8 @@ static const struct command commands[] = {
 	{"sim", "[OPTION...] SCENARIO.yaml", "simulate a RoCE network", roce_cmd_sim,
 	 "Every host of the simulated network runs the transport of these libraries; switches\n"
 	 "have shared buffers, PFC, ECN, ETS and ECMP. Prints a summary. A scenario with mistakes\n"
-	 "is refused with a line for each, and exit status 2.\n"
+	 "is refused with a line for each, and exit status 2. Ctrl-C ends a run early with what\n"
+	 "there is by then, and status 130.\n"
 	 "\n"
 	 "  --json FILE      the results as JSON; - for standard output, without the summary\n"
 	 "  --html FILE      a page with charts: flows, busy links, queues, pauses, losses\n"

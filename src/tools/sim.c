@@ -3,7 +3,9 @@
  * `uroce sim`: a scenario is loaded, checked, planned, built, run and told about. What is wrong
  * with it is said line by line, with exit status 2; a run that ends in a deadlock or with failed
  * flows has done what it is for, and has status 0. One whose messages arrived wrong has status 1:
- * whoever asks for bytes to be compared asks whether they are right.
+ * whoever asks for bytes to be compared asks whether they are right. SIGINT, SIGTERM and SIGHUP end
+ * the run where it is: what there is by then is told, and the status is 128 and the signal's
+ * number. A second one ends the program.
  */
 #include "tools/command.h"
 #include "tools/sim.h"
@@ -15,10 +17,12 @@
 #include <errno.h>
 #include <getopt.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SLICE_PS_FIRST (10 * ROCE_PS_PER_US)
+#define SLICE_PS_LAST  (UINT64_C(1) << 60)
 #define SLICE_SECONDS  0.05
 
 /* What is so large comes from the system, page by page as it is touched: the tables of a host, of
@@ -30,7 +34,6 @@ struct options {
 	bool is_check;
 	bool is_explain;
 	bool is_schema;
-	const char *json;
 	const char *seed;
 	const char *until;
 	const char *key;
@@ -82,7 +85,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 	while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		switch (c) {
 		case OPT_CHECK:
-			o->is_check = true;
+			o->is_check = o->record.is_check = true;
 			break;
 		case OPT_EXPLAIN:
 			o->is_explain = true;
@@ -91,8 +94,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 			o->is_schema = true;
 			break;
 		case OPT_JSON:
-			o->json = optarg;
-			o->record.has_json = true;
+			o->record.json = optarg;
 			break;
 		case OPT_SEED:
 			o->seed = optarg;
@@ -134,6 +136,8 @@ static int parse_options(int argc, char **argv, struct options *o)
 	if (!o->is_hpcc && argc > 1)
 		return roce_usage_error("sim", "one argument, got %s too", argv[1]);
 	o->file = argv[0];
+	for (int i = 0; i < argc; i++)
+		o->record.inputs[i] = argv[i];
 	if (o->is_hpcc)
 		o->hpcc = (struct roce_hpcc_files){argv[0], argv[1], argv[2]};
 	return ROCE_EXIT_OK;
@@ -188,7 +192,28 @@ static int apply_options(const struct options *o, struct roce_general_conf *gene
 	return ROCE_EXIT_OK;
 }
 
-/* In slices of about SLICE_SECONDS, so that the bar moves, and back for what is to be done then. */
+static volatile sig_atomic_t interrupted_by;
+
+static void on_signal(int number)
+{
+	interrupted_by = number;
+}
+
+static void catch_signals(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction was;
+
+	for (unsigned int i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		/* nohup and `&` in scripts want them ignored. */
+		if (sigaction(numbers[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+			(void)sigaction(numbers[i], &action, NULL);
+	}
+}
+
+/* In slices of about SLICE_SECONDS, so that the bar moves, a signal is heeded, and back for what is
+ * to be done then. */
 static enum roce_fabric_end run(struct roce_built *built, struct roce_sim_record *record,
 				uint64_t until_ps, struct roce_sim_bar *bar)
 {
@@ -196,13 +221,13 @@ static enum roce_fabric_end run(struct roce_built *built, struct roce_sim_record
 	uint64_t slice = SLICE_PS_FIRST;
 	uint64_t now = 0;
 
-	while (end == ROCE_FABRIC_END_TIME && now < until_ps) {
+	while (end == ROCE_FABRIC_END_TIME && now < until_ps && !interrupted_by) {
 		uint64_t stop = roce_build_next_stop(built, now);
 		uint64_t sample = roce_sim_record_next_stop(record);
 		uint64_t to = stop < until_ps ? stop : until_ps;
 		double begun = roce_sim_clock();
 
-		if (bar->is_on && to - now > slice)
+		if (to - now > slice)
 			to = now + slice;
 		if (sample < to)
 			to = sample;
@@ -211,25 +236,29 @@ static enum roce_fabric_end run(struct roce_built *built, struct roce_sim_record
 		if (now == stop)
 			roce_build_reroute(built);
 		roce_sim_record_look(record);
-		slice = roce_sim_clock() - begun < SLICE_SECONDS ? slice * 2 : slice / 2 + 1;
+		if (roce_sim_clock() - begun >= SLICE_SECONDS)
+			slice = slice / 2 + 1;
+		else if (slice < SLICE_PS_LAST)
+			slice *= 2;
 		roce_sim_bar_draw(bar);
 	}
-	return end;
+	return end == ROCE_FABRIC_END_TIME && now < until_ps ? ROCE_FABRIC_END_STOPPED : end;
 }
 
-static int report(const struct options *o, struct roce_outcome *outcome,
-		  const struct roce_rates *rates)
+static int report(struct roce_outcome *outcome, struct roce_sim_record *sr)
 {
-	bool is_json_only = o->json && strcmp(o->json, "-") == 0;
+	bool has_rates = sr->record && outcome->built->plan->scenario->output.rates;
+	const struct roce_rates *rates = has_rates ? roce_record_rates(sr->record) : NULL;
+	const char *path = sr->options->json;
 	int r = 0;
 
-	if (!is_json_only)
+	if (sr->json != stdout)
 		roce_sim_print_table(outcome, stdout);
-	if (o->json)
-		r = roce_sim_write_json(outcome, rates, o->json);
+	if (sr->json)
+		r = roce_sim_write_json(outcome, rates, sr->json);
 	if (!r)
-		return ROCE_EXIT_OK;
-	fprintf(stderr, "uroce sim: %s: %s\n", o->json, strerror(-r));
+		return roce_sim_record_close_json(sr);
+	fprintf(stderr, "uroce sim: %s: %s\n", path, strerror(-r));
 	return ROCE_EXIT_FAILED;
 }
 
@@ -244,8 +273,7 @@ static int judge(const struct roce_fabric_totals *totals)
 }
 
 /* Runs what is built, and tells of it. */
-static int run_built(const struct options *o, struct roce_built *built,
-		     struct roce_sim_record *record)
+static int run_built(struct roce_built *built, struct roce_sim_record *record)
 {
 	uint64_t until = built->plan->scenario->general.until;
 	struct roce_outcome outcome;
@@ -268,13 +296,12 @@ static int run_built(const struct options *o, struct roce_built *built,
 	outcome.wall_seconds = roce_sim_clock() - begun;
 	rc = roce_sim_record_end(record, end);
 	if (rc == ROCE_EXIT_OK)
-		rc = report(o, &outcome,
-			    record->record && built->plan->scenario->output.rates
-				    ? roce_record_rates(record->record)
-				    : NULL);
+		rc = report(&outcome, record);
 	if (rc == ROCE_EXIT_OK)
 		rc = judge(&outcome.totals);
 	roce_outcome_fini(&outcome);
+	if (rc == ROCE_EXIT_OK && end == ROCE_FABRIC_END_STOPPED)
+		rc = 128 + (int)interrupted_by;
 	return rc;
 }
 
@@ -283,14 +310,17 @@ static int run_plan(const struct options *o, const struct roce_plan *plan,
 {
 	struct roce_sim_record record;
 	struct roce_built built = {0};
-	int rc = roce_sim_record_init(&record, &o->record, plan);
+	int rc;
+
+	catch_signals();
+	rc = roce_sim_record_init(&record, &o->record, plan);
 
 	if (rc == ROCE_EXIT_OK) {
 		if (!roce_build(&built, plan, roce_sim_record_observer(&record), record.record,
 				problems))
 			rc = print_problems(problems);
 		else if (!o->is_check)
-			rc = run_built(o, &built, &record);
+			rc = run_built(&built, &record);
 		roce_build_fini(&built);
 	}
 	roce_sim_record_fini(&record);
@@ -358,7 +388,9 @@ int roce_cmd_sim(int argc, char **argv)
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
 	if (rc != ROCE_EXIT_OK)
 		return rc;
-	if (o.is_schema && !o.file)
+	if (o.is_schema && o.file)
+		return roce_usage_error("sim", "--schema takes no argument, got %s", o.file);
+	if (o.is_schema)
 		return print_schema();
 	if (o.is_explain)
 		return explain(o.file);

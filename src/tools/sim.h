@@ -11,9 +11,9 @@
 
 /* The summary for people. */
 void roce_sim_print_table(const struct roce_outcome *outcome, FILE *out);
-/* 0 or -errno of the file; "-" is standard output. `rates` may be NULL. */
+/* 0 or -errno. `rates` may be NULL. */
 int roce_sim_write_json(const struct roce_outcome *outcome, const struct roce_rates *rates,
-			const char *path);
+			FILE *out);
 
 /* A bar on standard error, if that is a terminal. */
 struct roce_sim_bar {

@@ -245,24 +245,16 @@ static json_t *outcome_json(const struct roce_outcome *o)
 			 "wrong_messages", wrongs_json(o), "ports", ports_json(o));
 }
 
-int roce_sim_write_json(const struct roce_outcome *o, const struct roce_rates *rates,
-			const char *path)
+int roce_sim_write_json(const struct roce_outcome *o, const struct roce_rates *rates, FILE *out)
 {
-	bool is_stdout = strcmp(path, "-") == 0;
-	FILE *out = is_stdout ? stdout : fopen(path, "we");
-	json_t *json;
+	json_t *json = outcome_json(o);
 	int r = 0;
 
-	if (!out)
-		return -errno;
-	json = outcome_json(o);
 	if (json && rates && rates->lane_count)
 		json_object_set_new(json, "rates", rates_json(rates));
 	if (!json || json_dumpf(json, out, JSON_INDENT(INDENT) | JSON_REAL_PRECISION(12)) ||
 	    fputc('\n', out) < 0)
 		r = errno ? -errno : -EIO;
 	json_decref(json);
-	if (!is_stdout && fclose(out) && !r)
-		r = -errno;
 	return r;
 }

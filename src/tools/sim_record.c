@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define PAGE_RATES 64u /* queue pairs that a page looks at */
 
@@ -50,6 +51,15 @@ static int close_file(const char *path, FILE **file)
 
 /* ---- ports ---- */
 
+static bool has_port(const struct roce_sim_record *sr, uint32_t node, uint32_t port)
+{
+	for (uint32_t i = 0; i < sr->port_count; i++) {
+		if (sr->ports[i].node == node && sr->ports[i].port == port)
+			return true;
+	}
+	return false;
+}
+
 /* Ports are numbered in the order of a node's links, here as in the fabric. */
 static int add_matching(struct roce_sim_record *sr, const struct roce_graph *g, const char *pattern,
 			uint32_t *out_found)
@@ -61,12 +71,14 @@ static int add_matching(struct roce_sim_record *sr, const struct roce_graph *g, 
 
 			if (!roce_select_matches_port(g, pattern, node, peer))
 				continue;
+			(*out_found)++;
+			if (has_port(sr, node, i))
+				continue;
 			grown = realloc(sr->ports, (sr->port_count + 1) * sizeof(*grown));
 			if (!grown)
 				return fail_memory();
 			sr->ports = grown;
 			grown[sr->port_count++] = (struct roce_record_port){node, i};
-			(*out_found)++;
 		}
 	}
 	return ROCE_EXIT_OK;
@@ -89,6 +101,8 @@ static int find_ports(struct roce_sim_record *sr, const struct roce_graph *g)
 					      p);
 	}
 	free(patterns);
+	if (rc == ROCE_EXIT_OK && !sr->port_count)
+		rc = roce_usage_error("sim", "--ports: none, expected NODE:NEIGHBOUR, as leaf0:h3");
 	return rc;
 }
 
@@ -110,13 +124,41 @@ static int copy_names(struct roce_sim_record *sr, const struct roce_plan *plan)
 	return ROCE_EXIT_OK;
 }
 
+/* Devices may be written to more than once, standard output may not. */
+static bool is_one_file(const char *a, const char *b)
+{
+	struct stat of_a, of_b;
+
+	if (strcmp(a, b) == 0)
+		return strcmp(a, "-") == 0 || stat(a, &of_a) || S_ISREG(of_a.st_mode);
+	return strcmp(a, "-") != 0 && strcmp(b, "-") != 0 && !stat(a, &of_a) && !stat(b, &of_b) &&
+	       S_ISREG(of_a.st_mode) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+static int check_files(const struct roce_sim_record_options *o)
+{
+	const char *const files[] = {o->inputs[0], o->inputs[1], o->inputs[2], o->json,	   o->html,
+				     o->log,	   o->capture,	 o->samples,   o->counters};
+	const unsigned int count = sizeof(files) / sizeof(files[0]);
+
+	for (unsigned int i = 3; i < count; i++) {
+		for (unsigned int k = 0; files[i] && k < i; k++) {
+			if (files[k] && is_one_file(files[i], files[k]))
+				return roce_usage_error("sim", "%s: %s", files[i],
+							k < 3 ? "is read, and would be written"
+							      : "would be written twice");
+		}
+	}
+	return ROCE_EXIT_OK;
+}
+
 static int check_options(const struct roce_sim_record_options *o)
 {
 	if (o->capture && !o->ports)
 		return roce_usage_error("sim", "--capture needs --ports, as leaf0:h3");
 	if (o->ports && !o->capture)
 		return roce_usage_error("sim", "--ports is for --capture FILE");
-	return ROCE_EXIT_OK;
+	return check_files(o);
 }
 
 int roce_sim_record_init(struct roce_sim_record *sr, const struct roce_sim_record_options *options,
@@ -127,15 +169,18 @@ int roce_sim_record_init(struct roce_sim_record *sr, const struct roce_sim_recor
 		.sample_ps = plan->scenario->output.interval,
 		.rate_count = (uint32_t)plan->scenario->output.rates,
 	};
-	bool has_rates = options->has_json && plan->scenario->output.rates;
+	bool has_rates = options->json && plan->scenario->output.rates;
 	int rc = check_options(options);
 
 	*sr = (struct roce_sim_record){.options = options};
-	if (rc != ROCE_EXIT_OK || (!options->html && !options->log && !options->capture &&
-				   !options->samples && !options->counters && !has_rates))
-		return rc;
-	if (options->ports)
+	if (rc == ROCE_EXIT_OK && options->ports)
 		rc = find_ports(sr, &plan->graph);
+	if (rc == ROCE_EXIT_OK && !options->is_check)
+		rc = open_file(options->json, &sr->json);
+	if (rc != ROCE_EXIT_OK || options->is_check ||
+	    (!options->html && !options->log && !options->capture && !options->samples &&
+	     !options->counters && !has_rates))
+		return rc;
 	if (rc == ROCE_EXIT_OK)
 		rc = open_file(options->html, &sr->html);
 	if (rc == ROCE_EXIT_OK)
@@ -247,9 +292,14 @@ int roce_sim_record_end(struct roce_sim_record *sr, enum roce_fabric_end end)
 					 : counters;
 }
 
+int roce_sim_record_close_json(struct roce_sim_record *sr)
+{
+	return close_file(sr->options->json, &sr->json);
+}
+
 void roce_sim_record_fini(struct roce_sim_record *sr)
 {
-	FILE *files[] = {sr->html, sr->log, sr->capture, sr->samples, sr->counters};
+	FILE *files[] = {sr->json, sr->html, sr->log, sr->capture, sr->samples, sr->counters};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		if (files[i] && files[i] != stdout)

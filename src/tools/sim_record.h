@@ -16,13 +16,16 @@ struct roce_sim_record_options {
 	const char *samples;
 	const char *counters;
 	const char *ports; /* of the capture: patterns as leaf0:h3, with commas */
-	bool has_json;	   /* which tells of `output.rates` */
+	const char *json;  /* which tells of `output.rates`, too */
+	const char *inputs[3]; /* files that are read */
+	bool is_check;	       /* nothing is written */
 };
 
 struct roce_sim_record {
 	const struct roce_sim_record_options *options;
 	const struct roce_built *built;
 	struct roce_record *record; /* NULL: nothing is wanted */
+	FILE *json;
 	FILE *html;
 	FILE *log;
 	FILE *capture;
@@ -43,8 +46,10 @@ const struct roce_fabric_observer *roce_sim_record_observer(const struct roce_si
 int roce_sim_record_begin(struct roce_sim_record *sr, const struct roce_built *built);
 uint64_t roce_sim_record_next_stop(const struct roce_sim_record *sr);
 void roce_sim_record_look(struct roce_sim_record *sr);
-/* Writes what is left to write. An exit status. */
+/* Writes what is left to write, but for the JSON. An exit status. */
 int roce_sim_record_end(struct roce_sim_record *sr, enum roce_fabric_end end);
+/* Of the JSON, when it has been written. An exit status. */
+int roce_sim_record_close_json(struct roce_sim_record *sr);
 void roce_sim_record_fini(struct roce_sim_record *sr);
 
 #endif

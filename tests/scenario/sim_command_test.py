@@ -10,9 +10,11 @@ import csv
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -217,6 +219,62 @@ class Command(unittest.TestCase):
         for arguments in ([], ["--nothing", path], [path, path], ["/nowhere.yaml"], ["--until", "5", path],
                           ["--seed", "x", self.write(INCAST)]):
             self.assertEqual(sim(*arguments).returncode, 2, arguments)
+
+    def test_outputs_are_looked_at_before_the_run(self):
+        path = self.write(INCAST.replace("100kB", "1TB"))  # which would take an hour
+        log = os.path.join(self.folder.name, "log")
+        os.symlink(path, os.path.join(self.folder.name, "link"))
+        for arguments, status, said in (
+                (["--json", "/nowhere/x.json"], 1, "/nowhere/x.json: No such file"),
+                (["--json", path], 2, f"{path}: is read, and would be written"),
+                (["--log", os.path.join(self.folder.name, "link")], 2, "link: is read, and would be written"),
+                (["--json", log, "--html", log], 2, f"{log}: would be written twice"),
+                (["--log", "-", "--samples", "-"], 2, "-: would be written twice"),
+                (["--capture", log, "--ports", ","], 2, "--ports: none, expected NODE:NEIGHBOUR"),
+                (["--schema"], 2, "--schema takes no argument")):
+            done = sim(path, *arguments)
+            self.assertEqual((done.returncode, done.stdout), (status, ""), arguments)
+            self.assertIn(said, done.stderr)
+        self.assertEqual(sim("--check", path, "--log", log).returncode, 0)
+        self.assertFalse(os.path.exists(log))
+        path = self.write(INCAST)
+        self.assertEqual(sim(path, "--log", "/dev/null", "--samples", "/dev/null").returncode, 0)
+        sizes = []
+        for ports in ("s0:h4", "s0:h4,s*:h4"):
+            self.assertEqual(sim(path, "--capture", log, "--ports", ports).returncode, 0)
+            sizes.append(os.path.getsize(log))
+        self.assertEqual(sizes[0], sizes[1])
+
+    def test_a_signal_ends_the_run_with_what_there_is(self):
+        path = self.write(INCAST.replace("100kB", "1TB"))
+        target = os.path.join(self.folder.name, "out.json")
+        log = os.path.join(self.folder.name, "log")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with subprocess.Popen([UROCE, "sim", path, "--json", target, "--log", log], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True) as process:
+                while not os.path.exists(log):
+                    time.sleep(0.05)
+                time.sleep(0.5)
+                process.send_signal(number)
+                out, said = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, said), (128 + number, ""))
+            self.assertRegex(out, r"ended +at [0-9.]+ us: stopped")
+            with open(target, encoding="utf-8") as f:
+                results = json.load(f)
+            self.assertEqual((results["end"], len(results["flows"])), ("stopped", 4))
+            os.remove(log)
+
+    def test_yaml_that_takes_long(self):
+        for text, said in (("name: " + "[" * 100000, "1: nested too deep"),
+                           ("name: x\n---\nname: y\n", "2: a second document, expected one"),
+                           ("b: 1\n" + INCAST, "1: unknown section b\n"),
+                           ("seed: 18446744073709551616\n" + INCAST, "1: seed: out of range"),
+                           ("topology: {kind: leaf-spine, oversubscription: '-1:-1'}\nworkload: [{}]\n",
+                            "1: oversubscription: found \"-1:-1\"")):
+            done = sim("--check", self.write(text))
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(said, done.stderr)
+        self.assertIn("seed 18446744073709551615\n", sim(self.write("seed: 18446744073709551615\n" + INCAST)).stdout)
 
     def test_files_beside_the_scenario(self):
         self.write("start_us,src,dst,bytes\n0,h0,h1,5000\n3.5,h1,h0,6000\n", "t.csv")

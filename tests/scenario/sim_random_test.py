@@ -162,7 +162,7 @@ def draw(seed):
 
 def run(uroce, path):
     done = subprocess.run([uroce, "sim", path, "--json", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, timeout=300)
+                          text=True, timeout=120)
     if done.returncode != 0:
         return None, f"status {done.returncode}: {done.stderr.strip()[-3000:]}"
     out = json.loads(done.stdout)
@@ -228,8 +228,10 @@ def check_totals(scenario, out):
 
 def check_flows(scenario, out):
     for i, f in enumerate(out["flows"]):
-        # A UC or UD packet that the network makes two of is taken twice, so such flows may end early.
-        if "duplicate" in scenario["link"] and any(w.get("service", "rc") != "rc" for w in scenario["workload"]):
+        # A UC or UD packet that the network makes two of is taken twice, so such flows may end early, and
+        # go-back-0 delivers the bytes of a message again.
+        if scenario["host"]["recovery"] == "go-back-0" or (
+                "duplicate" in scenario["link"] and any(w.get("service", "rc") != "rc" for w in scenario["workload"])):
             continue
         assert f["bytes_delivered"] <= f["bytes"], f"flow {i}: {f['bytes_delivered']} bytes of {f['bytes']}"
         if f["state"] == "done":
@@ -240,8 +242,8 @@ def check_flows(scenario, out):
 def check_sound(scenario, out):
     """No faults, no losses: lossless classes lose nothing, and all flows end in time."""
     assert out["totals"]["lossless_drops"] == 0, f"{out['totals']['lossless_drops']} lossless drops"
-    if scenario["until"] == "0":
-        assert out["end"] in ("all flows have ended", "deadlock"), out["end"]
+    if scenario["until"] == "0" and not out["totals"]["drops"]:
+        assert out["end"] == "all flows have ended", out["end"]
 
 
 def check(scenario, is_sound, out):
