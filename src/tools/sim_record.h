@@ -15,8 +15,8 @@ struct roce_sim_record_options {
 	const char *capture;
 	const char *samples;
 	const char *counters;
-	const char *ports; /* of the capture: patterns as leaf0:h3, with commas */
-	const char *json;  /* which tells of `output.rates`, too */
+	const char *ports;     /* of the capture: patterns as leaf0:h3, with commas */
+	const char *json;      /* which tells of `output.rates`, too */
 	const char *inputs[3]; /* files that are read */
 	bool is_check;	       /* nothing is written */
 };
