@@ -165,10 +165,26 @@ void roce_fabric_flow_on_sent(struct roce_fabric_flow_qp *fq, bool is_forward,
 		*high = roce_psn_add(hdr->psn, 1);
 }
 
-void roce_fabric_flow_on_payload(struct roce_fabric_flow_qp *fq, bool is_at_src, uint32_t bytes)
+/* Go-back-0 begins a message anew, and what had come of it comes again: that is nothing new. */
+static bool is_repeated(struct roce_fabric_flow_qp *fq, bool is_at_src, roce_psn_t psn)
+{
+	roce_psn_t *behind = &fq->new_psn[is_at_src];
+
+	if (fq->flow->cfg.transport != ROCE_FABRIC_RC)
+		return false;
+	if (roce_psn_diff(psn, *behind) < 0)
+		return true;
+	*behind = roce_psn_add(psn, 1);
+	return false;
+}
+
+void roce_fabric_flow_on_payload(struct roce_fabric_flow_qp *fq, bool is_at_src,
+				 const struct roce_headers *hdr, uint32_t bytes)
 {
 	struct roce_fabric_flow *flow = fq->flow;
 
+	if (is_repeated(fq, is_at_src, hdr->psn))
+		return;
 	flow->f->totals.bytes_delivered += bytes;
 	/* The answers of a flow with responses are not its bytes. */
 	if (is_at_src != (flow->cfg.operation == ROCE_FABRIC_READ))

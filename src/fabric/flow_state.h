@@ -19,6 +19,7 @@ struct roce_fabric_flow_qp {
 	uint32_t index;
 	uint16_t udp_sport;
 	roce_psn_t high_psn[2]; /* behind the newest that was sent */
+	roce_psn_t new_psn[2];	/* RC: behind the newest that was taken, by dst, by src */
 	uint64_t count;		/* messages */
 	uint64_t posted;
 	uint64_t completed; /* src knows */
@@ -82,7 +83,8 @@ void roce_fabric_flow_on_cqe(struct roce_fabric_flow_qp *fq, const struct roce_c
 void roce_fabric_flow_on_sent(struct roce_fabric_flow_qp *fq, bool is_forward,
 			      const struct roce_headers *hdr, uint32_t bytes);
 /* A packet with payload was accepted. */
-void roce_fabric_flow_on_payload(struct roce_fabric_flow_qp *fq, bool is_at_src, uint32_t bytes);
+void roce_fabric_flow_on_payload(struct roce_fabric_flow_qp *fq, bool is_at_src,
+				 const struct roce_headers *hdr, uint32_t bytes);
 
 static inline struct roce_fabric_host *roce_fabric_flow_host(const struct roce_fabric_flow *flow,
 							     bool is_src)

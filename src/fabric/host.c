@@ -202,7 +202,7 @@ static void account(struct roce_fabric_host *host, const struct roce_fabric_fram
 		return;
 	if ((frame->flags & ROCE_FABRIC_FRAME_REAL) && is_end_of_write(fq->flow, frame->hdr.opcode))
 		roce_fabric_payload_written(fq, host->rx_message);
-	roce_fabric_flow_on_payload(fq, is_src, frame->payload_bytes);
+	roce_fabric_flow_on_payload(fq, is_src, &frame->hdr, frame->payload_bytes);
 }
 
 /* What is only about real payload, before the transport sees it. */
