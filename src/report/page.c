@@ -22,8 +22,8 @@ void roce_page_text(FILE *out, const char *text)
 		case '"':
 			fputs("&quot;", out);
 			break;
-		default:
-			fputc(*p, out);
+		default: /* other control characters may not stand in HTML or XML */
+			fputc((unsigned char)*p < 0x20 && *p != '\n' && *p != '\t' ? ' ' : *p, out);
 		}
 	}
 }

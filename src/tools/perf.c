@@ -21,61 +21,27 @@ static json_t *report(const struct roce_perf_options *o, const struct roce_verif
 	return json;
 }
 
-static int run_between(const struct roce_perf_options *o, struct roce_verify_sides *sides,
-		       int signal_fd, struct roce_verify_record *record)
+static int run_between(const void *context, const struct roce_verify_run_options *options,
+		       struct roce_verify_record *record)
 {
+	const struct roce_perf_options *o = context;
 	const char *json = o->sides.json;
-	struct roce_verify_run_options run = {
-		.fds = {sides->place.fds[0], sides->place.fds[1]},
-		.signal_fd = signal_fd,
-		.where = {sides->where[0], sides->where[1]},
-		.ends_at_failure = true,
-	};
+	struct roce_verify_run_options run = *options;
 	struct roce_perf_text text = {
 		.o = o,
 		/* A report on the standard output stays alone there. */
-		.out = json && strcmp(json, "-") == 0 ? stderr : stdout,
+		.out = roce_verify_is_on_stdout(json) ? stderr : stdout,
 		.has_progress = isatty(STDERR_FILENO),
 	};
 	struct roce_verify_watcher watcher = roce_perf_text_watcher(&text);
 	int rc = ROCE_EXIT_OK;
 
-	sides->place.fds[0] = sides->place.fds[1] = -1; /* the run closes them */
+	run.ends_at_failure = true;
 	roce_verify_run(&run, &watcher, record);
 	roce_perf_text_end(&text, record);
 	if (json)
 		rc = roce_verify_write_json("perf", json, report(o, record));
 	return roce_verify_exit_status(record) ? roce_verify_exit_status(record) : rc;
-}
-
-static int run_plan(const struct roce_perf_options *o, struct roce_verify_plan *plan)
-{
-	struct roce_verify_record record;
-	struct roce_verify_sides sides;
-	int peer_fd = -1;
-	int signal_fd;
-	int rc;
-
-	/* Before the signals are taken: Ctrl-C still ends a connection that does not come about. */
-	if (o->sides.peer) {
-		peer_fd = roce_verify_peer_connect(&o->sides);
-		if (peer_fd < 0)
-			return ROCE_EXIT_USAGE;
-	}
-	if (!roce_verify_record_init(&record, plan, 1)) {
-		fprintf(stderr, "uroce perf: out of memory\n");
-		return ROCE_EXIT_USAGE;
-	}
-	record.profile = o->sides.profile;
-	record.seed = o->sides.seed;
-	signal_fd = roce_verify_take_signals();
-	rc = roce_verify_sides_open(&o->sides, peer_fd, &sides, &record);
-	if (!rc)
-		rc = run_between(o, &sides, signal_fd, &record);
-	roce_verify_sides_close(&sides, !record.is_complete);
-	close(signal_fd);
-	roce_verify_record_fini(&record);
-	return rc;
 }
 
 static int serve(struct roce_perf_options *o)
@@ -102,7 +68,7 @@ int roce_cmd_perf(int argc, char **argv)
 		return ROCE_EXIT_USAGE;
 	rc = roce_verify_check_writable("perf", o.sides.json);
 	if (!rc)
-		rc = run_plan(&o, plan);
+		rc = roce_verify_run_plan(&o.sides, plan, run_between, &o);
 	roce_verify_plan_destroy(plan);
 	return rc;
 }

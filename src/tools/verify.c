@@ -61,64 +61,23 @@ static int write_reports(const struct roce_verify_options *o,
 
 /* ---- the run ---- */
 
-static bool is_on_stdout(const char *path)
+static int run_between(const void *context, const struct roce_verify_run_options *run,
+		       struct roce_verify_record *record)
 {
-	return path && strcmp(path, "-") == 0;
-}
-
-static int run_between(const struct roce_verify_options *o, struct roce_verify_sides *sides,
-		       int signal_fd, struct roce_verify_record *record)
-{
-	struct roce_verify_run_options run = {
-		.fds = {sides->place.fds[0], sides->place.fds[1]},
-		.signal_fd = signal_fd,
-		.where = {sides->where[0], sides->where[1]},
-	};
+	const struct roce_verify_options *o = context;
 	/* A report on the standard output stays alone there. */
-	FILE *out = is_on_stdout(o->json) || is_on_stdout(o->junit) || is_on_stdout(o->html)
-			    ? stderr
-			    : stdout;
+	bool is_taken = roce_verify_is_on_stdout(o->json) || roce_verify_is_on_stdout(o->junit) ||
+			roce_verify_is_on_stdout(o->html);
 	struct roce_verify_terminal terminal;
 	struct roce_verify_watcher watcher;
 	int rc;
 
-	sides->place.fds[0] = sides->place.fds[1] = -1; /* the run closes them */
-	roce_verify_terminal_init(&terminal, out, record, o->is_quiet);
+	roce_verify_terminal_init(&terminal, is_taken ? stderr : stdout, record, o->is_quiet);
 	watcher = roce_verify_terminal_watcher(&terminal);
-	roce_verify_run(&run, &watcher, record);
+	roce_verify_run(run, &watcher, record);
 	roce_verify_terminal_summary(&terminal, record);
 	rc = write_reports(o, record);
 	return roce_verify_exit_status(record) ? roce_verify_exit_status(record) : rc;
-}
-
-static int run_plan(const struct roce_verify_options *o, struct roce_verify_plan *plan)
-{
-	struct roce_verify_record record;
-	struct roce_verify_sides sides;
-	int peer_fd = -1;
-	int signal_fd;
-	int rc;
-
-	/* Before the signals are taken: Ctrl-C still ends a connection that does not come about. */
-	if (o->peer) {
-		peer_fd = roce_verify_peer_connect(o);
-		if (peer_fd < 0)
-			return ROCE_EXIT_USAGE;
-	}
-	if (!roce_verify_record_init(&record, plan, (uint32_t)o->repeat)) {
-		fprintf(stderr, "uroce verify: out of memory\n");
-		return ROCE_EXIT_USAGE;
-	}
-	record.profile = o->profile;
-	record.seed = o->seed;
-	signal_fd = roce_verify_take_signals();
-	rc = roce_verify_sides_open(o, peer_fd, &sides, &record);
-	if (!rc)
-		rc = run_between(o, &sides, signal_fd, &record);
-	roce_verify_sides_close(&sides, !record.is_complete);
-	close(signal_fd);
-	roce_verify_record_fini(&record);
-	return rc;
 }
 
 int roce_cmd_verify(int argc, char **argv)
@@ -146,7 +105,7 @@ int roce_cmd_verify(int argc, char **argv)
 		if (!rc)
 			rc = roce_verify_check_writable("verify", o.html);
 		if (!rc)
-			rc = run_plan(&o, plan);
+			rc = roce_verify_run_plan(&o, plan, run_between, &o);
 	}
 	roce_verify_plan_destroy(plan);
 	return rc;

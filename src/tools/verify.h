@@ -6,6 +6,7 @@
 
 #include "verify/place.h"
 #include "verify/record.h"
+#include "verify/run.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,8 +71,18 @@ int roce_verify_serve_command(const struct roce_verify_options *options);
 
 /* ---- what both commands do ---- */
 
-/* SIGINT, SIGTERM and SIGHUP become readable there. */
-int roce_verify_take_signals(void);
+/* What each of them does between the agents, with their descriptors (roce_verify_run() closes
+ * them): the run as it is shown, and the reports. An exit status. */
+typedef int (*roce_verify_between_fn)(const void *context,
+				      const struct roce_verify_run_options *run,
+				      struct roce_verify_record *record);
+
+/* Connects to the peer or starts both agents, takes SIGINT, SIGTERM and SIGHUP, and calls
+ * `between`; afterwards nothing is left. An exit status. */
+int roce_verify_run_plan(const struct roce_verify_options *options, struct roce_verify_plan *plan,
+			 roce_verify_between_fn between, const void *context);
+/* "-". */
+bool roce_verify_is_on_stdout(const char *path);
 /* A file that cannot be written is better known before the run than after it. NULL: none. */
 int roce_verify_check_writable(const char *command, const char *path);
 /* "-": standard output. Takes the reference. An exit status. */

@@ -7,8 +7,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
-int roce_verify_take_signals(void)
+static int take_signals(void)
 {
 	sigset_t set;
 
@@ -21,11 +22,55 @@ int roce_verify_take_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+int roce_verify_run_plan(const struct roce_verify_options *options, struct roce_verify_plan *plan,
+			 roce_verify_between_fn between, const void *context)
+{
+	struct roce_verify_record record;
+	struct roce_verify_sides sides;
+	int peer_fd = -1;
+	int signal_fd;
+	int rc;
+
+	/* Before the signals are taken: Ctrl-C still ends a connection that does not come about. */
+	if (options->peer) {
+		peer_fd = roce_verify_peer_connect(options);
+		if (peer_fd < 0)
+			return ROCE_EXIT_USAGE;
+	}
+	if (!roce_verify_record_init(&record, plan, (uint32_t)options->repeat)) {
+		fprintf(stderr, "uroce %s: out of memory\n", options->command);
+		return ROCE_EXIT_USAGE;
+	}
+	record.profile = options->profile;
+	record.seed = options->seed;
+	signal_fd = take_signals();
+	rc = roce_verify_sides_open(options, peer_fd, &sides, &record);
+	if (!rc) {
+		struct roce_verify_run_options run = {
+			.fds = {sides.place.fds[0], sides.place.fds[1]},
+			.signal_fd = signal_fd,
+			.where = {sides.where[0], sides.where[1]},
+		};
+
+		sides.place.fds[0] = sides.place.fds[1] = -1;
+		rc = between(context, &run, &record);
+	}
+	roce_verify_sides_close(&sides, !record.is_complete);
+	close(signal_fd);
+	roce_verify_record_fini(&record);
+	return rc;
+}
+
+bool roce_verify_is_on_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
 int roce_verify_check_writable(const char *command, const char *path)
 {
 	FILE *f;
 
-	if (!path || strcmp(path, "-") == 0)
+	if (!path || roce_verify_is_on_stdout(path))
 		return ROCE_EXIT_OK;
 	f = fopen(path, "ae");
 	if (!f) {
@@ -42,11 +87,11 @@ int roce_verify_write_json(const char *command, const char *path, json_t *json)
 
 	errno = ENOMEM;
 	if (json)
-		rc = strcmp(path, "-") == 0 ? json_dumpf(json, stdout, JSON_INDENT(1))
-					    : json_dump_file(json, path, JSON_INDENT(1));
+		rc = roce_verify_is_on_stdout(path) ? json_dumpf(json, stdout, JSON_INDENT(1))
+						    : json_dump_file(json, path, JSON_INDENT(1));
 	if (rc)
 		fprintf(stderr, "uroce %s: %s: %s\n", command, path, strerror(errno));
-	else if (strcmp(path, "-") == 0)
+	else if (roce_verify_is_on_stdout(path))
 		putchar('\n');
 	json_decref(json);
 	return rc ? ROCE_EXIT_FAILED : ROCE_EXIT_OK;

@@ -2,38 +2,15 @@
 /* JUnit's XML, as its readers agree on it: one suite, the group as the class of a case. */
 #include "verify/record.h"
 
+#include "report/page.h"
 #include "verify/kind.h"
 
 #include <string.h>
 
-/* Control characters may not stand in XML at all. */
-static void print_text(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			fputc((unsigned char)*text < 0x20 ? ' ' : *text, out);
-			break;
-		}
-	}
-}
-
 static void print_attribute(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, " %s=\"", name);
-	print_text(out, text);
+	roce_page_text(out, text);
 	fputc('"', out);
 }
 
@@ -59,17 +36,17 @@ static void print_outcome(FILE *out, const struct roce_verify_record *record,
 	}
 	roce_verify_threshold_text(o, threshold, sizeof(threshold));
 	fputs("    <system-out>", out);
-	print_text(out, o->c->proves);
+	roce_page_text(out, o->c->proves);
 	if (o->has_value) {
 		roce_verify_unit_format(o->c->kind->numbers[o->c->value].unit, o->value, value,
 					sizeof(value));
 		fputs("; ", out);
-		print_text(out, o->c->kind->numbers[o->c->value].name);
+		roce_page_text(out, o->c->kind->numbers[o->c->value].name);
 		fprintf(out, " %s", value);
 	}
 	if (*threshold) {
 		fputs("; ", out);
-		print_text(out, threshold);
+		roce_page_text(out, threshold);
 	}
 	fputs("</system-out>\n  </testcase>\n", out);
 }

@@ -22,7 +22,7 @@ import unittest
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 
-from harness import process, topology  # noqa: E402
+from harness import process, topology, unit  # noqa: E402
 
 BUILD = ""
 TOKEN = "test-token-0123456789"
@@ -298,15 +298,10 @@ class BadInput(Perf):
         self.assertIn("usage: uroce perf TEST [PEER]", shown)
 
 
-def main():
+def set_build(path):
     global BUILD
-    topology.enter_user_namespace()
-    BUILD = os.path.realpath(sys.argv.pop(1))
-    if not topology.may_make_namespaces():
-        print("no network namespaces can be made here")
-        return 77
-    return 0 if unittest.main(exit=False, verbosity=2, warnings="ignore").result.wasSuccessful() else 1
+    BUILD = path
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(unit.run(set_build))

@@ -244,13 +244,6 @@ static void post_one(struct va_run *run, struct bandwidth *b, uint32_t index)
 	b->posted++;
 }
 
-static void must_succeed(struct va_run *run, const struct ibv_wc *wc, const char *what)
-{
-	if (wc->status != IBV_WC_SUCCESS)
-		va_fail(run, "%s completed with status %d (%s), vendor error 0x%x", what,
-			(int)wc->status, ibv_wc_status_str(wc->status), wc->vendor_err);
-}
-
 static int take_batch(struct va_run *run, struct ibv_cq *cq, struct ibv_wc wc[POLL_BATCH])
 {
 	int n = ibv_poll_cq(cq, POLL_BATCH, wc);
@@ -266,7 +259,7 @@ static void take_completions(struct va_run *run, struct bandwidth *b, bool goes_
 	int n = take_batch(run, b->send_cq, wc);
 
 	for (int i = 0; i < n; i++) {
-		must_succeed(run, &wc[i], b->op);
+		va_must_succeed(run, &wc[i], b->op);
 		if (goes_on && b->posted < b->messages_max)
 			post_one(run, b, (uint32_t)wc[i].wr_id);
 	}
@@ -284,7 +277,7 @@ static void take_receives(struct va_run *run, struct bandwidth *b, roce_ns_t now
 		uint32_t index = (uint32_t)wc[i].wr_id;
 		uint32_t expected = b->size + (b->is_ud ? GRH_BYTES : 0);
 
-		must_succeed(run, &wc[i], "a receive");
+		va_must_succeed(run, &wc[i], "a receive");
 		if (wc[i].byte_len != expected)
 			va_fail(run, "a message of %u B came, expected %u", wc[i].byte_len,
 				expected);

@@ -4,39 +4,10 @@
  * that the case has opened: rdma_cm is told its number and says, by rdma_init_qp_attr(), how to
  * move it. The initiator connects; the port is the target's and goes through the relay.
  */
+#include "verify/agent/cm.h"
 #include "verify/agent/endpoint.h"
-#include "verify/agent/socket.h"
-#include "verify/agent/work.h"
 
-#include <errno.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <rdma/rdma_cma.h>
 #include <string.h>
-
-#define RESOLVE_MS 5000
-
-/* The next event, which must be `expected`; for rdma_ack_cm_event(). */
-static struct rdma_cm_event *await(struct va_run *run, struct va_endpoint *endpoint,
-				   enum rdma_cm_event_type expected)
-{
-	struct pollfd readable = {.fd = endpoint->channel->fd, .events = POLLIN};
-	struct rdma_cm_event *event;
-
-	if (poll(&readable, 1, VA_STALL_S * 1000) != 1)
-		va_fail(run, "no %s in %d s", rdma_event_str(expected), VA_STALL_S);
-	va_need(run, !rdma_get_cm_event(endpoint->channel, &event), "rdma_get_cm_event");
-	if (event->event != expected)
-		va_fail(run, "%s with status %d came, expected %s", rdma_event_str(event->event),
-			event->status, rdma_event_str(expected));
-	return event;
-}
-
-static void expect(struct va_run *run, struct va_endpoint *endpoint,
-		   enum rdma_cm_event_type expected)
-{
-	(void)rdma_ack_cm_event(await(run, endpoint, expected));
-}
 
 static void move(struct va_run *run, struct va_endpoint *endpoint, enum ibv_qp_state state)
 {
@@ -85,22 +56,12 @@ static void connect_to(struct va_run *run, struct va_endpoint *endpoint)
 {
 	struct rdma_conn_param param = parameters(endpoint);
 	struct sockaddr_storage target;
-	json_t *where = va_receive(run);
 	struct rdma_cm_event *event;
 
-	va_address_take(run, endpoint->device, where, &target);
-	json_decref(where);
-	va_need(run, !rdma_create_id(endpoint->channel, &endpoint->id, NULL, RDMA_PS_TCP),
-		"rdma_create_id");
-	va_need(run,
-		!rdma_resolve_addr(endpoint->id, (struct sockaddr *)&endpoint->device->address,
-				   (struct sockaddr *)&target, RESOLVE_MS),
-		"rdma_resolve_addr");
-	expect(run, endpoint, RDMA_CM_EVENT_ADDR_RESOLVED);
-	va_need(run, !rdma_resolve_route(endpoint->id, RESOLVE_MS), "rdma_resolve_route");
-	expect(run, endpoint, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	va_cm_hear(run, endpoint->device, &target);
+	endpoint->id = va_cm_resolve(run, endpoint->device, endpoint->channel, &target);
 	va_need(run, !rdma_connect(endpoint->id, &param), "rdma_connect");
-	event = await(run, endpoint, RDMA_CM_EVENT_CONNECT_RESPONSE);
+	event = va_cm_await(run, endpoint->channel, RDMA_CM_EVENT_CONNECT_RESPONSE);
 	endpoint->peer_qpn = event->param.conn.qp_num;
 	endpoint->peer_reads = event->param.conn.initiator_depth;
 	(void)rdma_ack_cm_event(event);
@@ -109,18 +70,6 @@ static void connect_to(struct va_run *run, struct va_endpoint *endpoint)
 }
 
 /* ---- target ---- */
-
-static void tell_port(struct va_run *run, struct va_endpoint *endpoint, struct rdma_cm_id *listener)
-{
-	struct sockaddr_storage own = endpoint->device->address;
-	in_port_t port = rdma_get_src_port(listener);
-
-	if (own.ss_family == AF_INET)
-		((struct sockaddr_in *)&own)->sin_port = port;
-	else
-		((struct sockaddr_in6 *)&own)->sin6_port = port;
-	va_send(run, va_address_describe(&own));
-}
 
 static uint8_t smaller(uint8_t a, uint8_t b)
 {
@@ -133,13 +82,8 @@ static void accept_from(struct va_run *run, struct va_endpoint *endpoint)
 	struct rdma_cm_id *listener;
 	struct rdma_cm_event *event;
 
-	va_need(run, !rdma_create_id(endpoint->channel, &listener, NULL, RDMA_PS_TCP),
-		"rdma_create_id");
-	va_need(run, !rdma_bind_addr(listener, (struct sockaddr *)&endpoint->device->address),
-		"rdma_bind_addr");
-	va_need(run, !rdma_listen(listener, 1), "rdma_listen");
-	tell_port(run, endpoint, listener);
-	event = await(run, endpoint, RDMA_CM_EVENT_CONNECT_REQUEST);
+	listener = va_cm_listen(run, endpoint->device, endpoint->channel, 1);
+	event = va_cm_await(run, endpoint->channel, RDMA_CM_EVENT_CONNECT_REQUEST);
 	endpoint->id = event->id;
 	endpoint->peer_qpn = event->param.conn.qp_num;
 	endpoint->peer_reads = event->param.conn.initiator_depth;
@@ -150,7 +94,7 @@ static void accept_from(struct va_run *run, struct va_endpoint *endpoint)
 	(void)rdma_ack_cm_event(event);
 	move_to_rts(run, endpoint);
 	va_need(run, !rdma_accept(endpoint->id, &param), "rdma_accept");
-	expect(run, endpoint, RDMA_CM_EVENT_ESTABLISHED);
+	va_cm_expect(run, endpoint->channel, RDMA_CM_EVENT_ESTABLISHED);
 	va_need(run, !rdma_destroy_id(listener), "rdma_destroy_id");
 }
 
@@ -158,10 +102,7 @@ void va_endpoint_cm_connect(struct va_run *run, struct va_endpoint *endpoint)
 {
 	if (endpoint->config.type != IBV_QPT_RC)
 		va_skip(run, "only RC is connected by rdma_cm");
-	endpoint->channel = rdma_create_event_channel();
-	if (!endpoint->channel && errno == ENODEV)
-		va_skip(run, "no rdma_cm on this machine");
-	va_need(run, endpoint->channel != NULL, "rdma_create_event_channel");
+	endpoint->channel = va_cm_channel_create(run);
 	if (run->is_initiator)
 		connect_to(run, endpoint);
 	else
@@ -173,7 +114,7 @@ void va_endpoint_cm_disconnect(struct va_run *run, struct va_endpoint *endpoint)
 {
 	/* Whichever side is first; the other's call has nothing left to do then. */
 	(void)rdma_disconnect(endpoint->id);
-	expect(run, endpoint, RDMA_CM_EVENT_DISCONNECTED);
+	va_cm_expect(run, endpoint->channel, RDMA_CM_EVENT_DISCONNECTED);
 	va_need(run, !rdma_destroy_id(endpoint->id), "rdma_destroy_id");
 	rdma_destroy_event_channel(endpoint->channel);
 	endpoint->id = NULL;

@@ -137,9 +137,7 @@ static void take_one(struct va_run *run, struct events *e, const char *what)
 
 	if (ibv_poll_cq(e->cq, 1, &wc) != 1)
 		va_fail(run, "an event came before %s %llu", what, (unsigned long long)e->received);
-	if (wc.status != IBV_WC_SUCCESS)
-		va_fail(run, "a receive completed with status %d (%s)", (int)wc.status,
-			ibv_wc_status_str(wc.status));
+	va_must_succeed(run, &wc, "a receive");
 	va_pattern_must(run, e->memory.at + MESSAGE_BYTES, MESSAGE_BYTES, run->seed, e->received++,
 			"what a message brought");
 }
@@ -210,9 +208,7 @@ static void be_woken(struct va_run *run, struct events *e)
 					"an event came after %llu messages, and only the %d. was "
 					"solicited",
 					(unsigned long long)m, UNSOLICITED + 1);
-			if (wc.status != IBV_WC_SUCCESS)
-				va_fail(run, "a receive completed with status %d (%s)",
-					(int)wc.status, ibv_wc_status_str(wc.status));
+			va_must_succeed(run, &wc, "a receive");
 			e->received++;
 		}
 	}

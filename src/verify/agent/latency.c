@@ -279,9 +279,7 @@ static void take_own(struct va_run *run, struct latency *l)
 		va_fail(run, "ibv_poll_cq: %d", n);
 	if (!n)
 		return;
-	if (wc.status != IBV_WC_SUCCESS)
-		va_fail(run, "write completed with status %d (%s), vendor error 0x%x",
-			(int)wc.status, ibv_wc_status_str(wc.status), wc.vendor_err);
+	va_must_succeed(run, &wc, "write");
 	l->under_way--;
 }
 

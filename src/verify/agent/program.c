@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-void va_program_find(struct va_run *run, const char *name, char out[VA_PATH_BYTES])
+bool va_program_find(struct va_run *run, const char *name, char out[VA_PATH_BYTES])
 {
 	static const char *const places[] = {"", "../examples/", "../libexec/uroce/"};
 	char self[VA_PATH_BYTES - 256] = "";
@@ -22,9 +22,10 @@ void va_program_find(struct va_run *run, const char *name, char out[VA_PATH_BYTE
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(out, VA_PATH_BYTES, "%s%s%s", self, places[i], name);
 		if (!access(out, X_OK))
-			return;
+			return true;
 	}
-	va_skip(run, "%s is not installed beside verify-agent", name);
+	snprintf(out, VA_PATH_BYTES, "%s%s", self, name);
+	return false;
 }
 
 static pid_t start(struct va_run *run, char *const argv[], int *out_fd)

@@ -9,8 +9,9 @@
 
 #define VA_PATH_BYTES 4352u
 
-/* The path of a program beside this one, or where examples are; va_skip() when it is not there. */
-void va_program_find(struct va_run *run, const char *name, char out[VA_PATH_BYTES]);
+/* The path of a program beside this one, or where examples are. False: it is not there, and `out`
+ * is where it should be. */
+bool va_program_find(struct va_run *run, const char *name, char out[VA_PATH_BYTES]);
 
 /* Runs it to its end. Its exit status, with what it printed (both streams) up to `size`; va_fail()
  * when it ends by a signal or not in the time of the case. */

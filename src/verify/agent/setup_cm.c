@@ -4,28 +4,20 @@
  * the address and the route, make the queue pair, connect; each carries a SEND in the connecting
  * direction, then both sides disconnect. The initiator's times count.
  */
+#include "verify/agent/cm.h"
 #include "verify/agent/kind.h"
 #include "verify/agent/measure.h"
 #include "verify/agent/work.h"
 
 #include "base/clock.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <rdma/rdma_cma.h>
-#include <string.h>
-
 #define TEXT_BYTES  8
-#define RESOLVE_MS  2000
 #define LISTEN_BACK 16
 
 struct setup_cm {
 	struct va_device device;
 	struct rdma_event_channel *channel;
 	struct sockaddr_storage target; /* with its port; initiator */
-	struct rdma_cm_id *listener;	/* target */
 	struct va_samples whole;
 	struct va_samples resolve;
 	struct va_samples create;
@@ -38,27 +30,6 @@ struct connection {
 	struct ibv_cq *cq;
 	struct va_buffer buffer;
 };
-
-/* The next event, which must be `expected`. The caller acknowledges it. */
-static struct rdma_cm_event *await(struct va_run *run, struct setup_cm *s,
-				   enum rdma_cm_event_type expected)
-{
-	struct pollfd readable = {.fd = s->channel->fd, .events = POLLIN};
-	struct rdma_cm_event *event;
-
-	if (poll(&readable, 1, VA_STALL_S * 1000) != 1)
-		va_fail(run, "no %s in %d s", rdma_event_str(expected), VA_STALL_S);
-	va_need(run, !rdma_get_cm_event(s->channel, &event), "rdma_get_cm_event");
-	if (event->event != expected)
-		va_fail(run, "%s with status %d came, expected %s", rdma_event_str(event->event),
-			event->status, rdma_event_str(expected));
-	return event;
-}
-
-static void expect(struct va_run *run, struct setup_cm *s, enum rdma_cm_event_type expected)
-{
-	(void)rdma_ack_cm_event(await(run, s, expected));
-}
 
 static void make_queue_pair(struct va_run *run, struct connection *c)
 {
@@ -83,7 +54,7 @@ static void make_buffer(struct va_run *run, struct connection *c)
 static void end(struct va_run *run, struct setup_cm *s, struct connection *c)
 {
 	(void)rdma_disconnect(c->id);
-	expect(run, s, RDMA_CM_EVENT_DISCONNECTED);
+	va_cm_expect(run, s->channel, RDMA_CM_EVENT_DISCONNECTED);
 	rdma_destroy_qp(c->id);
 	va_buffer_destroy(run, &c->buffer);
 	va_need(run, !ibv_destroy_cq(c->cq), "ibv_destroy_cq");
@@ -103,8 +74,7 @@ static void set_up(struct va_run *run, struct setup_cm *s)
 
 	*s = (struct setup_cm){0};
 	va_device_open(run, family(run), &s->device);
-	s->channel = rdma_create_event_channel();
-	va_need(run, s->channel != NULL, "rdma_create_event_channel");
+	s->channel = va_cm_channel_create(run);
 	va_need(run,
 		va_samples_init(&s->whole, count) && va_samples_init(&s->resolve, count) &&
 			va_samples_init(&s->create, count) && va_samples_init(&s->connect, count),
@@ -123,25 +93,6 @@ static void tear_down(struct va_run *run, struct setup_cm *s)
 
 /* ---- initiator ---- */
 
-static void hear_of_target(struct va_run *run, struct setup_cm *s)
-{
-	json_t *where = va_receive(run);
-	const char *address = roce_json_text(where, "address");
-	in_port_t port = htons((uint16_t)roce_json_number(where, "port"));
-	struct sockaddr_in *v4 = (struct sockaddr_in *)&s->target;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&s->target;
-
-	s->target = s->device.address; /* the family, and the scope of a link-local one */
-	if (s->target.ss_family == AF_INET) {
-		v4->sin_port = port;
-		va_need(run, inet_pton(AF_INET, address, &v4->sin_addr) == 1, "inet_pton");
-	} else {
-		v6->sin6_port = port;
-		va_need(run, inet_pton(AF_INET6, address, &v6->sin6_addr) == 1, "inet_pton");
-	}
-	json_decref(where);
-}
-
 static void connect_one(struct va_run *run, struct setup_cm *s, struct connection *c)
 {
 	struct rdma_conn_param parameters = {.retry_count = 7, .rnr_retry_count = 7};
@@ -151,19 +102,12 @@ static void connect_one(struct va_run *run, struct setup_cm *s, struct connectio
 	roce_ns_t connected;
 
 	*c = (struct connection){0};
-	va_need(run, !rdma_create_id(s->channel, &c->id, NULL, RDMA_PS_TCP), "rdma_create_id");
-	va_need(run,
-		!rdma_resolve_addr(c->id, (struct sockaddr *)&s->device.address,
-				   (struct sockaddr *)&s->target, RESOLVE_MS),
-		"rdma_resolve_addr");
-	expect(run, s, RDMA_CM_EVENT_ADDR_RESOLVED);
-	va_need(run, !rdma_resolve_route(c->id, RESOLVE_MS), "rdma_resolve_route");
-	expect(run, s, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	c->id = va_cm_resolve(run, &s->device, s->channel, &s->target);
 	resolved = roce_clock_now();
 	make_queue_pair(run, c);
 	created = roce_clock_now();
 	va_need(run, !rdma_connect(c->id, &parameters), "rdma_connect");
-	expect(run, s, RDMA_CM_EVENT_ESTABLISHED);
+	va_cm_expect(run, s->channel, RDMA_CM_EVENT_ESTABLISHED);
 	connected = roce_clock_now();
 	va_samples_add(&s->resolve, resolved - begun);
 	va_samples_add(&s->create, created - resolved);
@@ -196,7 +140,7 @@ void va_setup_cm_initiator(struct va_run *run)
 	struct setup_cm s;
 
 	set_up(run, &s);
-	hear_of_target(run, &s);
+	va_cm_hear(run, &s.device, &s.target);
 	for (uint64_t i = 0; i < count; i++) {
 		connect_one(run, &s, &c);
 		send_text(run, &c, i);
@@ -213,29 +157,10 @@ void va_setup_cm_initiator(struct va_run *run)
 
 /* ---- target ---- */
 
-static void listen_and_tell(struct va_run *run, struct setup_cm *s)
-{
-	const void *in =
-		s->device.address.ss_family == AF_INET
-			? (const void *)&((struct sockaddr_in *)&s->device.address)->sin_addr
-			: &((struct sockaddr_in6 *)&s->device.address)->sin6_addr;
-	char address[INET6_ADDRSTRLEN];
-
-	va_need(run, !rdma_create_id(s->channel, &s->listener, NULL, RDMA_PS_TCP),
-		"rdma_create_id");
-	va_need(run, !rdma_bind_addr(s->listener, (struct sockaddr *)&s->device.address),
-		"rdma_bind_addr");
-	va_need(run, !rdma_listen(s->listener, LISTEN_BACK), "rdma_listen");
-	va_need(run, inet_ntop(s->device.address.ss_family, in, address, sizeof(address)) != NULL,
-		"inet_ntop");
-	va_send(run, json_pack("{s:s, s:i}", "address", address, "port",
-			       ntohs(rdma_get_src_port(s->listener))));
-}
-
 static void accept_one(struct va_run *run, struct setup_cm *s, struct connection *c)
 {
 	struct rdma_conn_param parameters = {.rnr_retry_count = 7};
-	struct rdma_cm_event *event = await(run, s, RDMA_CM_EVENT_CONNECT_REQUEST);
+	struct rdma_cm_event *event = va_cm_await(run, s->channel, RDMA_CM_EVENT_CONNECT_REQUEST);
 	struct va_endpoint endpoint;
 
 	*c = (struct connection){.id = event->id};
@@ -245,18 +170,19 @@ static void accept_one(struct va_run *run, struct setup_cm *s, struct connection
 	endpoint = (struct va_endpoint){.qp = c->id->qp};
 	va_post_receive(run, &endpoint, &c->buffer, 0, TEXT_BYTES, 0);
 	va_need(run, !rdma_accept(c->id, &parameters), "rdma_accept");
-	expect(run, s, RDMA_CM_EVENT_ESTABLISHED);
+	va_cm_expect(run, s->channel, RDMA_CM_EVENT_ESTABLISHED);
 }
 
 void va_setup_cm_target(struct va_run *run)
 {
 	uint64_t count = va_number(run, "count");
+	struct rdma_cm_id *listener;
 	struct connection c;
 	struct setup_cm s;
 	struct ibv_wc wc;
 
 	set_up(run, &s);
-	listen_and_tell(run, &s);
+	listener = va_cm_listen(run, &s.device, s.channel, LISTEN_BACK);
 	for (uint64_t i = 0; i < count; i++) {
 		accept_one(run, &s, &c);
 		va_wait_success(run, c.cq, "the SEND of a new connection", &wc);
@@ -265,6 +191,6 @@ void va_setup_cm_target(struct va_run *run)
 		va_barrier(run, "used");
 		end(run, &s, &c);
 	}
-	va_need(run, !rdma_destroy_id(s.listener), "rdma_destroy_id");
+	va_need(run, !rdma_destroy_id(listener), "rdma_destroy_id");
 	tear_down(run, &s);
 }

@@ -6,6 +6,7 @@
  */
 #include "verify/agent/kind.h"
 #include "verify/agent/device.h"
+#include "verify/agent/program.h"
 #include "verify/agent/trouble.h"
 
 #include "base/clock.h"
@@ -82,27 +83,16 @@ static void make_arguments(struct va_run *run, struct arguments *args)
 	add(args, "target");
 }
 
-/* The program beside ours. */
-static void find(char *out, size_t size)
-{
-	char self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	self[n > 0 ? n : 0] = '\0';
-	if (strrchr(self, '/'))
-		*strrchr(self, '/') = '\0';
-	snprintf(out, size, "%s/verbs-check", self);
-}
-
 static void start(struct va_run *run, struct program *program)
 {
 	struct arguments args = {.count = 0};
-	char path[4200];
+	char path[VA_PATH_BYTES];
 	int control[2];
 	int output[2];
 
 	make_arguments(run, &args);
-	find(path, sizeof(path));
+	if (!va_program_find(run, "verbs-check", path))
+		va_fail(run, "%s is not there", path);
 	va_need(run, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) == 0,
 		"socketpair");
 	va_need(run, pipe(output) == 0, "pipe");

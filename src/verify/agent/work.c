@@ -88,10 +88,15 @@ void va_wait(struct va_run *run, struct ibv_cq *cq, const char *awaited, struct 
 	}
 }
 
+void va_must_succeed(struct va_run *run, const struct ibv_wc *wc, const char *what)
+{
+	if (wc->status != IBV_WC_SUCCESS)
+		va_fail(run, "%s completed with status %d (%s), vendor error 0x%x", what,
+			(int)wc->status, ibv_wc_status_str(wc->status), wc->vendor_err);
+}
+
 void va_wait_success(struct va_run *run, struct ibv_cq *cq, const char *awaited, struct ibv_wc *out)
 {
 	va_wait(run, cq, awaited, out);
-	if (out->status != IBV_WC_SUCCESS)
-		va_fail(run, "%s completed with status %d (%s), vendor error 0x%x", awaited,
-			(int)out->status, ibv_wc_status_str(out->status), out->vendor_err);
+	va_must_succeed(run, out, awaited);
 }

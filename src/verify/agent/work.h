@@ -34,7 +34,9 @@ void va_post_receive(struct va_run *run, struct va_endpoint *endpoint,
 
 /* One completion, spinning. */
 void va_wait(struct va_run *run, struct ibv_cq *cq, const char *awaited, struct ibv_wc *out);
-/* The same, which must be a success. */
+/* va_fail() with its status unless it is a success. */
+void va_must_succeed(struct va_run *run, const struct ibv_wc *wc, const char *what);
+/* va_wait(), for a success. */
 void va_wait_success(struct va_run *run, struct ibv_cq *cq, const char *awaited,
 		     struct ibv_wc *out);
 
