@@ -94,14 +94,15 @@ def rdma_cm_echo(d):
 
 
 def atomic_counter(d):
+    def start():
+        return d.start(d.place.b, "atomic_counter", d.place.ipv4, "client")
     server = d.serve("atomic_counter", d.place.ipv4, 3)
-    first = d.start(d.place.b, "atomic_counter", d.place.ipv4, "client")
+    clients = [start() for _ in range(3)]
     deadline = time.monotonic() + 20
-    while first.poll() == NOT_YET and time.monotonic() < deadline:
-        first = d.start(d.place.b, "atomic_counter", d.place.ipv4, "client")
-        time.sleep(0.2)
-    clients = [first] + [d.start(d.place.b, "atomic_counter", d.place.ipv4, "client")
-                         for _ in range(2)]
+    while any(c.poll() in (None, NOT_YET) for c in clients) and time.monotonic() < deadline:
+        # who came before the server listened comes again
+        clients = [start() if c.poll() == NOT_YET and server.poll() is None else c for c in clients]
+        time.sleep(0.05)
     starts = sorted(numbers(expect(c, r"1000 tickets, (\d+) to (\d+); .*; 0 wrong"))
                     for c in clients)
     if starts[0][0] != 0 or max(last for _, last in starts) != 2999:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A server and a client program on a topology, and what uroce says of its devices there."""
+import contextlib
 import json
 import os
 import shlex
@@ -53,6 +54,14 @@ def devices(ns, env=None):
     return json.loads(output)["devices"]
 
 
+def is_writable(pid, fd):
+    """Whether the process has it open for writing: its own counters; for a moment it may have those
+    of others open for reading, when it sums up a device's."""
+    with open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii") as f:
+        flags = next(line for line in f if line.startswith("flags:"))
+    return int(flags.split()[1], 8) & os.O_ACCMODE == os.O_RDWR
+
+
 class Counters:
     """The counters of a process, which can be read after its end as well."""
 
@@ -61,8 +70,11 @@ class Counters:
         folder = f"/proc/{p.pid}/fd"
         for name in os.listdir(folder):
             path = os.path.join(folder, name)
-            if "uroce-counters" in os.readlink(path):
-                self.files.append(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                link = os.readlink(path)
+                if "uroce-counters" in link and not link.endswith("-past") and \
+                        is_writable(p.pid, name):
+                    self.files.append(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
         if not self.files:
             raise Failed(f"process {p.pid} ({p.argv}) has no counters")
 
