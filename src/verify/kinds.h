@@ -63,7 +63,9 @@
 #define ROCE_VERIFY_UDP_LATENCY(X, T)                                                              \
 	X(T, size, "size", BYTES, "64", "16", "1400", NULL, 0, "of a datagram", NULL)              \
 	X(T, iterations, "iterations", COUNT, "10000", "10", "10000000", NULL, 0,                  \
-	  "round trips", NULL)
+	  "round trips", NULL)                                                                     \
+	X(T, asleep, "asleep", BOOL, "false", NULL, NULL, NULL, 0,                                 \
+	  "the target sleeps until a datagram wakes it", NULL)
 
 #define ROCE_VERIFY_POLLING(X, T)                                                                  \
 	X(T, iterations, "iterations", COUNT, "10000", "10", "10000000", NULL, 0,                  \

@@ -471,7 +471,7 @@ class BadInput(Verify):
     def test_list(self):
         done = subprocess.run([program("uroce"), "verify", "--list"], stdout=subprocess.PIPE,
                               timeout=60, text=True, check=True)
-        self.assertRegex(done.stdout, r"(?m)^latency/write_64 .*\[at most .* x floor/udp_64\]$")
+        self.assertRegex(done.stdout, r"(?m)^latency/write_64 .*\[at most .* x floor/udp_asleep_64\]$")
 
 
 class Peers(Verify):

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Kind `udp_latency`: what a datagram takes through the kernel here, below which nothing on sockets
- * can be. Both sides spin, as programs on verbs do. A datagram that is lost is sent again after a
- * while and is no sample. On a busy machine, where spinning processes wait for each other, it ends
- * after a while with fewer samples: their median is the same.
+ * can be. Both sides spin, as programs on verbs do; with `asleep` the target is woken for each, as
+ * the thread that answers for a program which does not poll. A datagram that is lost is sent again
+ * after a while and is no sample. On a busy machine, where spinning processes wait for each other,
+ * it ends after a while with fewer samples: their median is the same.
  */
 #include "verify/agent/kind.h"
 #include "verify/agent/measure.h"
@@ -26,13 +27,17 @@
 struct floor {
 	struct va_device device;
 	int fd;
+	bool is_asleep; /* the target, between datagrams */
 	size_t size;
 	uint8_t datagram[SIZE_MAX_BYTES];
 };
 
 static void set_up(struct va_run *run, struct floor *f)
 {
-	*f = (struct floor){.size = (size_t)va_number(run, "size")};
+	*f = (struct floor){
+		.size = (size_t)va_number(run, "size"),
+		.is_asleep = !run->is_initiator && va_flag(run, "asleep"),
+	};
 	va_device_open(run, VA_ANY_FAMILY, &f->device);
 	f->fd = va_socket_pair(run, &f->device, SOCK_DGRAM);
 	va_barrier(run, "sockets");
@@ -56,7 +61,11 @@ static void send_number(struct va_run *run, struct floor *f, uint64_t number)
 static bool take_number(struct va_run *run, struct floor *f, roce_ns_t until, uint64_t *out)
 {
 	for (uint32_t i = 0;; i++) {
-		ssize_t n = recv(f->fd, f->datagram, f->size, MSG_DONTWAIT);
+		ssize_t n;
+
+		if (f->is_asleep)
+			va_socket_await(run, f->fd, "datagram");
+		n = recv(f->fd, f->datagram, f->size, MSG_DONTWAIT);
 
 		if (n >= (ssize_t)sizeof(*out)) {
 			memcpy(out, f->datagram, sizeof(*out));
