@@ -15,7 +15,7 @@ FALLBACKS = {
 
 
 def few_sizes(ctx, program, *args, env):
-    for size in (1, 4096, 65536, 1 << 20):
+    for size in ctx.pick((1, 1 << 20), (1, 4096, 65536, 1 << 20)):
         perftest.run(ctx.topology, program, "-s", size, "-n", ctx.pick(50, 500), *args, env=env,
                      on_wait=ctx.on_wait)
 

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ib_write_lat, ib_read_lat and ib_send_lat: all sizes, and with events where perftest has them."""
+"""ib_write_lat, ib_read_lat and ib_send_lat: all sizes, and with events where perftest has them.
+
+perftest takes 0.4 s for each size to find the clock rate of the processor, so --short has few with events.
+"""
 from harness import perftest
 
-from rows import FULL, row
+from rows import FULL, SHORT, row
+
+FEW_SIZES = (2, 4096, 4097, 1 << 20)
 
 
 def all_sizes(ctx, program, *args):
@@ -10,6 +15,14 @@ def all_sizes(ctx, program, *args):
                         timeout=ctx.pick(120, 600, 1800), on_wait=ctx.on_wait)
     perftest.expect_sizes(rows, perftest.ALL_SIZES)
     return f"{rows[0].typical:.1f} us at 2 bytes"
+
+
+def few_sizes(ctx, program, *args):
+    for size in FEW_SIZES:
+        rows = perftest.run(ctx.topology, program, "-s", size, "-n", 200, *args,
+                            on_wait=ctx.on_wait)
+        perftest.expect_sizes(rows, [size])
+    return f"{len(FEW_SIZES)} sizes"
 
 
 def add_rows(program, name, where, least):
@@ -20,6 +33,8 @@ def add_rows(program, name, where, least):
     if program != "ib_write_lat":
         @row(f"{program[3:]}/{name}/events", where, least)
         def events(ctx):
+            if ctx.scale == SHORT:
+                return few_sizes(ctx, program, "-e")
             return all_sizes(ctx, program, "-e")
 
 
