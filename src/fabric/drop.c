@@ -81,8 +81,7 @@ static void count(struct roce_fabric_port *at, uint8_t prio, enum roce_fabric_dr
 struct roce_fabric_frame_view roce_fabric_view_frame(const struct roce_fabric *f,
 						     const struct roce_fabric_frame *frame)
 {
-	return (struct roce_fabric_frame_view){
-		.hdr = &frame->hdr,
+	struct roce_fabric_frame_view view = {
 		.payload_bytes = frame->payload_bytes,
 		.wire_bytes = frame->bytes,
 		.src = f->host_nodes[frame->src],
@@ -91,13 +90,16 @@ struct roce_fabric_frame_view roce_fabric_view_frame(const struct roce_fabric *f
 		.traffic_class = frame->traffic_class,
 		.ttl = frame->ttl,
 		.prio = frame->prio,
-		.payload = roce_fabric_frame_payload(&f->frames, frame),
+		.payload = roce_fabric_frame_payload(frame),
 		.damaged_bit = frame->flags & ROCE_FABRIC_FRAME_DAMAGED ? f->damaged_bit
 									: ROCE_FABRIC_UNDAMAGED,
 		.is_tagged = frame->flags & ROCE_FABRIC_FRAME_TAGGED,
 		.pcp = frame->pcp,
 		.vlan_id = f->nodes[f->host_nodes[frame->src]].host->cfg.vlan_id,
 	};
+
+	roce_fabric_frame_get_headers(frame, &view.hdr);
+	return view;
 }
 
 void roce_fabric_drop(struct roce_fabric_port *at, struct roce_fabric_frame *frame,

@@ -36,6 +36,7 @@ struct roce_fabric_config {
 
 void roce_fabric_defaults(struct roce_fabric_config *out);
 
+/* -ENOMEM; -EINVAL: frames of more than 65,535 bytes. */
 int roce_fabric_create(const struct roce_fabric_config *cfg, struct roce_fabric **out);
 void roce_fabric_destroy(struct roce_fabric *f); /* NULL is fine */
 

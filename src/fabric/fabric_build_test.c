@@ -124,6 +124,31 @@ static void build__refuses_calls_out_of_order(void **state)
 	roce_fabric_destroy(f);
 }
 
+/* A frame has 16 bits for its length. */
+static void create__refuses_frames_beyond_their_length(void **state)
+{
+	static const struct {
+		struct roce_fabric_framing framing;
+		int err;
+	} rows[] = {
+		{{.data_extra_bytes = 65535 - 4096}, 0},
+		{{.data_extra_bytes = 65536 - 4096}, -EINVAL},
+		{{.ack_bytes = 65535}, 0},
+		{{.ack_bytes = 65536}, -EINVAL},
+	};
+	struct roce_fabric_config cfg;
+	struct roce_fabric *f;
+
+	(void)state;
+	roce_fabric_defaults(&cfg);
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cfg.framing = rows[i].framing;
+		f = NULL;
+		assert_int_equal(roce_fabric_create(&cfg, &f), rows[i].err);
+		roce_fabric_destroy(f);
+	}
+}
+
 /* The headroom that is computed: three frames, a pause frame, and what the line carries while the
  * pause is on its way and not yet obeyed. */
 static void headroom__by_hand(void **state)
@@ -165,6 +190,7 @@ int main(void)
 		cmocka_unit_test(build__defaults_are_fine),
 		cmocka_unit_test(build__refuses_each_mistake),
 		cmocka_unit_test(build__refuses_calls_out_of_order),
+		cmocka_unit_test(create__refuses_frames_beyond_their_length),
 		cmocka_unit_test(headroom__by_hand),
 	};
 

@@ -78,15 +78,7 @@ static void fly_late(struct roce_fabric_port *to, struct roce_fabric_frame *fram
 
 static void repeat(struct roce_fabric_port *to, const struct roce_fabric_frame *frame)
 {
-	struct roce_fabric_frame *twin = roce_fabric_frame_get(&to->f->frames);
-
-	*twin = *frame;
-	if (frame->flags & ROCE_FABRIC_FRAME_REAL) {
-		struct roce_fabric_block *block = roce_fabric_frame_add_block(&to->f->frames, twin);
-
-		*block = *roce_fabric_frame_block(&to->f->frames, frame);
-	}
-	fly_late(to, twin, frame->at_ps);
+	fly_late(to, roce_fabric_frame_copy(&to->f->frames, frame), frame->at_ps);
 }
 
 static bool is_damaged(struct roce_fabric_fault_state *s, const struct roce_fabric_frame *frame)

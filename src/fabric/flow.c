@@ -151,18 +151,18 @@ void roce_fabric_flow_on_cqe(struct roce_fabric_flow_qp *fq, const struct roce_c
 	look_for_end(flow);
 }
 
-void roce_fabric_flow_on_sent(struct roce_fabric_flow_qp *fq, bool is_forward,
-			      const struct roce_headers *hdr, uint32_t bytes)
+void roce_fabric_flow_on_sent(struct roce_fabric_flow_qp *fq, bool is_forward, roce_psn_t psn,
+			      uint32_t bytes)
 {
 	struct roce_fabric_flow_result *r = &fq->flow->result;
 	roce_psn_t *high = &fq->high_psn[!is_forward];
 
 	r->bytes_sent += bytes;
 	r->packets_sent++;
-	if (roce_psn_diff(hdr->psn, *high) < 0)
+	if (roce_psn_diff(psn, *high) < 0)
 		r->packets_repeated++;
 	else
-		*high = roce_psn_add(hdr->psn, 1);
+		*high = roce_psn_add(psn, 1);
 }
 
 /* Go-back-0 begins a message anew, and what had come of it comes again: that is nothing new. */
@@ -178,12 +178,12 @@ static bool is_repeated(struct roce_fabric_flow_qp *fq, bool is_at_src, roce_psn
 	return false;
 }
 
-void roce_fabric_flow_on_payload(struct roce_fabric_flow_qp *fq, bool is_at_src,
-				 const struct roce_headers *hdr, uint32_t bytes)
+void roce_fabric_flow_on_payload(struct roce_fabric_flow_qp *fq, bool is_at_src, roce_psn_t psn,
+				 uint32_t bytes)
 {
 	struct roce_fabric_flow *flow = fq->flow;
 
-	if (is_repeated(fq, is_at_src, hdr->psn))
+	if (is_repeated(fq, is_at_src, psn))
 		return;
 	flow->f->totals.bytes_delivered += bytes;
 	/* The answers of a flow with responses are not its bytes. */

@@ -80,11 +80,11 @@ uint64_t roce_fabric_message_length(const struct roce_fabric_flow *flow, uint64_
 void roce_fabric_flow_on_cqe(struct roce_fabric_flow_qp *fq, const struct roce_cqe *cqe,
 			     bool is_src, uint64_t message);
 /* A packet with payload leaves. */
-void roce_fabric_flow_on_sent(struct roce_fabric_flow_qp *fq, bool is_forward,
-			      const struct roce_headers *hdr, uint32_t bytes);
+void roce_fabric_flow_on_sent(struct roce_fabric_flow_qp *fq, bool is_forward, roce_psn_t psn,
+			      uint32_t bytes);
 /* A packet with payload was accepted. */
-void roce_fabric_flow_on_payload(struct roce_fabric_flow_qp *fq, bool is_at_src,
-				 const struct roce_headers *hdr, uint32_t bytes);
+void roce_fabric_flow_on_payload(struct roce_fabric_flow_qp *fq, bool is_at_src, roce_psn_t psn,
+				 uint32_t bytes);
 
 static inline struct roce_fabric_host *roce_fabric_flow_host(const struct roce_fabric_flow *flow,
 							     bool is_src)

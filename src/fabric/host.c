@@ -76,7 +76,7 @@ static void classify(const struct roce_fabric_host *host, struct roce_fabric_fra
 		frame->prio = (uint8_t)cfg->ack_prio;
 		frame->traffic_class = (uint8_t)(cfg->ack_dscp << 2);
 	}
-	frame->pcp = cfg->is_tagged ? frame->prio : ROCE_FABRIC_UNTAGGED;
+	frame->pcp = cfg->is_tagged ? frame->prio & ROCE_FABRIC_PRIO_MASK : ROCE_FABRIC_UNTAGGED;
 }
 
 static void queue(struct roce_fabric_port *port, struct roce_fabric_frame *frame)
@@ -115,21 +115,22 @@ static void make_frame(struct roce_fabric_host *host, const struct roce_tx_pkt *
 	const struct roce_fabric_host *to = roce_fabric_flow_host(fq->flow, !is_forward);
 	uint8_t flags = roce_fabric_host_flags(host->port->node);
 
-	frame->payload_bytes = pkt->payload.length;
-	frame->bytes = roce_fabric_frame_bytes(&f->cfg.framing, pkt->hdr.opcode,
-					       pkt->payload.length, flags);
-	frame->src = host->port->node->host_number;
-	frame->dst = to->port->node->host_number;
+	frame->payload_bytes = pkt->payload.length & (2 * ROCE_MTU_BYTES_MAX - 1);
+	frame->bytes = (uint16_t)roce_fabric_frame_bytes(&f->cfg.framing, pkt->hdr.opcode,
+							 pkt->payload.length, flags);
+	frame->src = host->port->node->host_number & (ROCE_FABRIC_FRAME_NUMBERS - 1);
+	frame->dst = to->port->node->host_number & (ROCE_FABRIC_FRAME_NUMBERS - 1);
 	frame->hash = fq->hash[!is_forward];
-	frame->via = fq->flow->via;
 	frame->udp_sport = fq->udp_sport;
 	frame->flags = (uint8_t)(flags | (is_forward ? 0 : ROCE_FABRIC_FRAME_BACK));
 	frame->ttl = pkt->path->hop_limit;
 	frame->at_ps = 0;
 	classify(host, frame, pkt);
-	frame->hdr = pkt->hdr;
+	roce_fabric_frame_set_headers(&f->frames, frame, &pkt->hdr);
+	if (__builtin_expect(fq->flow->via != ROCE_FABRIC_DIRECT, 0))
+		roce_fabric_frame_set_via(&f->frames, frame, fq->flow->via);
 	if (pkt->payload.length) {
-		roce_fabric_flow_on_sent(fq, is_forward, &pkt->hdr, pkt->payload.length);
+		roce_fabric_flow_on_sent(fq, is_forward, pkt->hdr.psn, pkt->payload.length);
 		if (__builtin_expect(fq->flow->cfg.is_real, 0))
 			roce_fabric_payload_load(host, frame, &pkt->payload);
 	}
@@ -168,10 +169,10 @@ bool roce_fabric_host_pull(struct roce_fabric_port *port, uint8_t tc)
 /* ---- in ---- */
 
 static struct roce_fabric_flow_qp *find_qp(const struct roce_fabric_host *host,
-					   const struct roce_headers *hdr, bool *out_is_src)
+					   const struct roce_fabric_frame *frame, bool *out_is_src)
 {
 	const struct roce_transport_config *cfg = &host->dev.transport.cfg;
-	const struct roce_qp *qp = cfg->qp_table[hdr->dest_qpn.v & cfg->qp_table_mask];
+	const struct roce_qp *qp = cfg->qp_table[frame->dest_qpn & cfg->qp_table_mask];
 	const struct roce_verbs_qp *vqp;
 	struct roce_fabric_flow_qp *fq;
 
@@ -196,22 +197,23 @@ static bool is_end_of_write(const struct roce_fabric_flow *flow, roce_opcode_t o
 static void account(struct roce_fabric_host *host, const struct roce_fabric_frame *frame)
 {
 	bool is_src;
-	struct roce_fabric_flow_qp *fq = find_qp(host, &frame->hdr, &is_src);
+	struct roce_fabric_flow_qp *fq = find_qp(host, frame, &is_src);
 
 	if (!fq)
 		return;
-	if ((frame->flags & ROCE_FABRIC_FRAME_REAL) && is_end_of_write(fq->flow, frame->hdr.opcode))
+	if ((frame->flags & ROCE_FABRIC_FRAME_REAL) &&
+	    is_end_of_write(fq->flow, (roce_opcode_t){frame->opcode}))
 		roce_fabric_payload_written(fq, host->rx_message);
-	roce_fabric_flow_on_payload(fq, is_src, &frame->hdr, frame->payload_bytes);
+	roce_fabric_flow_on_payload(fq, is_src, (roce_psn_t){frame->psn}, frame->payload_bytes);
 }
 
 /* What is only about real payload, before the transport sees it. */
 static void receive_real(struct roce_fabric_host *host, struct roce_fabric_frame *frame)
 {
 	bool is_src;
-	struct roce_fabric_flow_qp *fq = find_qp(host, &frame->hdr, &is_src);
+	struct roce_fabric_flow_qp *fq = find_qp(host, frame, &is_src);
 
-	host->rx_message = roce_fabric_frame_block(&host->f->frames, frame)->message;
+	host->rx_message = frame->extra->block->message;
 	if (fq && host->nic)
 		roce_fabric_nic_deliver(host, fq, is_src, frame);
 }
@@ -230,9 +232,8 @@ static enum roce_verdict receive(struct roce_fabric_host *host,
 				 const struct roce_fabric_frame *frame)
 {
 	const struct roce_fabric *f = host->f;
-	const struct roce_rx_pkt rx = {
-		.hdr = frame->hdr,
-		.payload = roce_fabric_frame_payload(&f->frames, frame),
+	struct roce_rx_pkt rx = {
+		.payload = roce_fabric_frame_payload(frame),
 		.payload_len = frame->payload_bytes,
 		.src = &f->nodes[f->host_nodes[frame->src]].host->gid,
 		.dst = &host->gid,
@@ -240,6 +241,7 @@ static enum roce_verdict receive(struct roce_fabric_host *host,
 		.hop_limit = frame->ttl,
 	};
 
+	roce_fabric_frame_get_headers(frame, &rx.hdr);
 	return roce_rx(&host->dev.transport, &rx, roce_fabric_host_now(host));
 }
 
@@ -253,7 +255,7 @@ void roce_fabric_host_process(struct roce_fabric_host *host, struct roce_fabric_
 	if (verdict == ROCE_RX_ACCEPTED && frame->payload_bytes)
 		account(host, frame);
 	if (host->cfg.ack_prio >= 0 || host->cfg.ack_turn != ROCE_FABRIC_ACK_IN_TURN)
-		answer(host, frame->hdr.dest_qpn);
+		answer(host, (roce_qpn_t){frame->dest_qpn});
 	roce_fabric_frame_put(&host->f->frames, frame);
 	look_after(host);
 	roce_fabric_port_kick(host->port);

@@ -74,13 +74,13 @@ void roce_fabric_nic_deliver(struct roce_fabric_host *host, struct roce_fabric_f
 			     bool is_at_src, struct roce_fabric_frame *frame)
 {
 	struct roce_fabric_nic *nic = host->nic;
-	struct roce_fabric_block *block = roce_fabric_frame_block(&host->f->frames, frame);
+	struct roce_fabric_block *block = frame->extra->block;
 	uint8_t kept[ROCE_MTU_BYTES_MAX];
 
 	if (fq->flow->cfg.transport != ROCE_FABRIC_UD)
 		return;
 	memcpy(kept, block->bytes, frame->payload_bytes);
-	if (is_disordered(fq, is_at_src, frame->hdr.psn) &&
+	if (is_disordered(fq, is_at_src, (roce_psn_t){frame->psn}) &&
 	    roce_prng_hit(&nic->prng, DAMAGED_PPM)) {
 		damage(nic, block, frame->payload_bytes);
 		host->f->totals.messages_damaged +=

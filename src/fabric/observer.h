@@ -37,7 +37,7 @@ const char *roce_fabric_drop_str(enum roce_fabric_drop drop);
 
 /* A frame as an observer sees it, borrowed for the call. */
 struct roce_fabric_frame_view {
-	const struct roce_headers *hdr;
+	struct roce_headers hdr;
 	const uint8_t *payload; /* NULL: phantom */
 	uint32_t payload_bytes;
 	uint32_t wire_bytes; /* of the frame, without preamble and gap */

@@ -13,8 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ROCE_FABRIC_PRIOS 8u /* priorities, and traffic classes at most */
-#define ROCE_FABRIC_DSCPS 64u
+#define ROCE_FABRIC_PRIOS     8u /* priorities, and traffic classes at most */
+#define ROCE_FABRIC_PRIO_MASK (ROCE_FABRIC_PRIOS - 1)
+#define ROCE_FABRIC_DSCPS     64u
 
 /* Headroom that the fabric computes from rate, length, MTU and the sender's response time. */
 #define ROCE_FABRIC_COMPUTED  UINT32_MAX

@@ -265,7 +265,7 @@ int roce_fabric_check_flow(struct roce_fabric *f, const struct roce_fabric_flow_
 struct roce_fabric_profile *roce_fabric_profile_get(struct roce_fabric *f,
 						    const struct roce_fabric_port_config *cfg);
 
-#define ROCE_FABRIC_UNTAGGED UINT8_MAX /* in the place of a PCP */
+#define ROCE_FABRIC_UNTAGGED 15u /* in the place of a PCP */
 
 static inline uint8_t roce_fabric_classify(const struct roce_fabric_qos *qos, uint8_t traffic_class,
 					   uint8_t pcp)

@@ -99,8 +99,8 @@ static struct roce_fabric_port *find_egress(const struct roce_fabric_node *node,
 					    const struct roce_fabric_frame *frame)
 {
 	const struct roce_fabric_switch *sw = node->sw;
-	uint32_t to = frame->via == ROCE_FABRIC_DIRECT ? frame->dst : frame->via;
-	const struct roce_fabric_group *group = &sw->groups[sw->routes[to]];
+	const struct roce_fabric_group *group =
+		&sw->groups[sw->routes[roce_fabric_frame_target(frame)]];
 	uint32_t index = 0;
 
 	if (group->count > 1)
@@ -199,7 +199,7 @@ static void remark(struct roce_fabric_frame *frame, uint8_t prio)
 	frame->prio = prio;
 	frame->traffic_class = (uint8_t)(prio << 5 | (frame->traffic_class & 0x1f));
 	if (frame->flags & ROCE_FABRIC_FRAME_TAGGED)
-		frame->pcp = prio;
+		frame->pcp = prio & ROCE_FABRIC_PRIO_MASK;
 }
 
 void roce_fabric_switch_receive(struct roce_fabric_port *in, struct roce_fabric_frame *frame)
@@ -214,8 +214,9 @@ void roce_fabric_switch_receive(struct roce_fabric_port *in, struct roce_fabric_
 	frame->prio = roce_fabric_classify(qos, frame->traffic_class, frame->pcp);
 	in->ingress[frame->prio].rx_packets++;
 	in->ingress[frame->prio].rx_bytes += frame->bytes;
-	if (__builtin_expect(frame->via != ROCE_FABRIC_DIRECT, 0) && is_region_of(node, frame->via))
-		frame->via = ROCE_FABRIC_DIRECT;
+	if (__builtin_expect(frame->flags & ROCE_FABRIC_FRAME_DETOUR, 0) &&
+	    is_region_of(node, frame->extra->via))
+		frame->flags &= (uint8_t)~ROCE_FABRIC_FRAME_DETOUR;
 	if (!pass_checks(in, frame, &why) || !(out = find_egress(node, frame))) {
 		roce_fabric_drop(in, frame, why);
 		return;
@@ -239,7 +240,7 @@ void roce_fabric_switch_receive(struct roce_fabric_port *in, struct roce_fabric_
 		return;
 	}
 	frame->in_port = in->index;
-	frame->in_prio = frame->prio;
+	frame->in_prio = frame->prio & ROCE_FABRIC_PRIO_MASK;
 	if (__builtin_expect(prio != frame->prio, 0))
 		remark(frame, prio);
 	frame->at_ps = ready_ps(in, out, frame);

@@ -5,6 +5,7 @@
  */
 #include "fabric/state.h"
 
+#include "base/assert.h"
 #include "fabric/ecmp.h"
 #include "fabric/host.h"
 #include "fabric/pages.h"
@@ -36,8 +37,13 @@ static int make_room(void *array, uint32_t count, uint32_t *room, size_t size)
 
 int roce_fabric_create(const struct roce_fabric_config *cfg, struct roce_fabric **out)
 {
-	struct roce_fabric *f = calloc(1, sizeof(*f));
+	const struct roce_fabric_framing *framing = &cfg->framing;
+	struct roce_fabric *f;
 
+	if (framing->data_extra_bytes > ROCE_FABRIC_FRAME_BYTES_MAX - ROCE_MTU_BYTES_MAX ||
+	    framing->ack_bytes > ROCE_FABRIC_FRAME_BYTES_MAX)
+		return -EINVAL;
+	f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
 	f->cfg = *cfg;
@@ -256,6 +262,7 @@ int roce_fabric_prepare(struct roce_fabric *f)
 	if (f->is_prepared)
 		return roce_fabric_refuse(f, ROCE_FABRIC_FAULT_PREPARED, ROCE_FABRIC_NONE,
 					  ROCE_FABRIC_NONE, ROCE_FABRIC_NONE);
+	ROCE_ASSERT(f->host_count <= ROCE_FABRIC_FRAME_NUMBERS);
 	err = f->ports ? 0 : make_ports(f);
 	for (uint32_t i = 0; !err && i < f->link_count; i++)
 		join(f, &f->links[i]);

@@ -126,10 +126,9 @@ void roce_capture_frame(struct roce_record *r, uint64_t ps, uint32_t node, uint3
 	struct roce_icrc_flow flow;
 	size_t at, bth, length;
 
-	if (interface == ROCE_CAPTURE_NONE || !frame->hdr ||
-	    frame->payload_bytes > ROCE_MTU_BYTES_MAX)
+	if (interface == ROCE_CAPTURE_NONE)
 		return;
-	headers = *frame->hdr;
+	headers = frame->hdr;
 	headers.pad_count = roce_pad_count(frame->payload_bytes);
 	encap.src = *roce_fabric_host_gid(r->fabric, frame->src);
 	encap.dst = *roce_fabric_host_gid(r->fabric, frame->dst);

@@ -66,7 +66,7 @@ static const char *duration(uint64_t ps, char out[ROCE_AXIS_LABEL_MAX])
 
 static const char *frame_name(const struct roce_fabric_frame_view *frame)
 {
-	return frame->hdr ? roce_opcode_str(frame->hdr->opcode) : "frame";
+	return roce_opcode_str(frame->hdr.opcode);
 }
 
 /* ---- frames ---- */
@@ -81,7 +81,7 @@ void roce_story_dropped(struct roce_record *r, uint64_t ps, uint32_t node, uint3
 	roce_record_port_label(r, node, port, label);
 	tell(r, ps, "%s drops %s of %s for %s (%u bytes, priority %u, PSN %u): %s", label,
 	     frame_name(frame), r->names[frame->src], r->names[frame->dst], frame->wire_bytes,
-	     frame->prio, frame->hdr ? frame->hdr->psn.v : 0, roce_fabric_drop_str(why));
+	     frame->prio, frame->hdr.psn.v, roce_fabric_drop_str(why));
 }
 
 void roce_story_marked(struct roce_record *r, uint64_t ps, uint32_t node, uint32_t port,

@@ -109,7 +109,7 @@ static void on_sent(void *ctx, uint64_t ps, uint32_t node, uint32_t port,
 	struct notified *n = ctx;
 
 	(void)port;
-	if (node != 1 || roce_opcode_info(frame->hdr->opcode)->operation != ROCE_OPERATION_CNP)
+	if (node != 1 || roce_opcode_info(frame->hdr.opcode)->operation != ROCE_OPERATION_CNP)
 		return;
 	if (!n->first_cnp_ps)
 		n->first_cnp_ps = ps;
