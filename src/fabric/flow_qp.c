@@ -36,6 +36,24 @@ static uint32_t depth_of(const struct roce_fabric_flow *flow)
 	return depth < ROCE_FABRIC_DEPTH_MAX ? depth : ROCE_FABRIC_DEPTH_MAX;
 }
 
+/* What is posted at a time at most; a queue pair has no room for what there is not. */
+static uint32_t posted_max(const struct roce_fabric_flow_qp *fq)
+{
+	uint32_t depth = depth_of(fq->flow);
+
+	if (fq->count >= depth)
+		return depth;
+	return fq->count ? (uint32_t)fq->count : 1;
+}
+
+/* Answers may be repeated, where requests are. */
+static uint32_t send_room(const struct roce_fabric_flow_qp *fq, bool is_src)
+{
+	if (is_src)
+		return posted_max(fq);
+	return fq->flow->cfg.response_bytes ? depth_of(fq->flow) : 1;
+}
+
 /* ---- making ---- */
 
 static uint8_t qp_type(const struct roce_fabric_flow *flow)
@@ -56,13 +74,12 @@ static int make_end(struct roce_fabric_flow_qp *fq, bool is_src)
 {
 	const struct roce_fabric_flow *flow = fq->flow;
 	struct roce_fabric_host *host = roce_fabric_flow_host(flow, is_src);
-	bool is_posting = is_src || flow->cfg.response_bytes;
 	struct roce_qp_request req = {
 		.type = qp_type(flow),
 		.pd = &host->pd,
 		.send_cq = &host->cq,
 		.recv_cq = &host->cq,
-		.caps = {.max_send_wr = is_posting ? depth_of(flow) : 1,
+		.caps = {.max_send_wr = send_room(fq, is_src),
 			 .max_recv_wr = 1,
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1},
@@ -174,7 +191,7 @@ static int make_ring(struct roce_fabric_flow_qp *fq)
 {
 	uint32_t size = 1;
 
-	while (size < depth_of(fq->flow))
+	while (size < posted_max(fq))
 		size *= 2;
 	fq->posted_ps = calloc(size, sizeof(*fq->posted_ps));
 	fq->ring_mask = size - 1;
