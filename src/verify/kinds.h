@@ -31,6 +31,9 @@
 	M("p50", TIME) M("p90", TIME) M("p99", TIME) M("p99.9", TIME) M("p99.99", TIME)            \
 	M("min", TIME) M("max", TIME) M("mean", TIME) M("late", PERCENT)
 
+/* `lost`: of messages that nobody repeats, UD's and UC's. */
+#define ROCE_VERIFY_NUMBERS_PING(M) ROCE_VERIFY_NUMBERS_LATENCY(M) M("lost", SHARE)
+
 /* The same in processor time. */
 #define ROCE_VERIFY_NUMBERS_POLLING(M)                                                             \
 	M("p50", TIME) M("p90", TIME) M("p99", TIME) M("p99.9", TIME) M("p99.99", TIME)            \
@@ -43,7 +46,7 @@
 	X(T, size, "size", BYTES, "64", "1", "1GiB", NULL, 0, "of a message", NULL)                \
 	X(T, size_max, "size_max", BYTES, "0", "0", "1GiB", NULL, 0,                               \
 	  "sizes up to this one too, each eight times the one before, for the curves", NULL)       \
-	X(T, transport, "transport", WORD, "rc", NULL, NULL, "rc|uc", 0,                           \
+	X(T, transport, "transport", WORD, "rc", NULL, NULL, "rc|uc|xrc", 0,                       \
 	  "of the queue pairs; ud_send has its own", NULL)                                         \
 	X(T, in_turn, "in_turn", BOOL, "false", NULL, NULL, NULL, 0,                               \
 	  "write: the other side writes back when it sees it in its memory, half of that counts",  \
@@ -79,6 +82,13 @@
 
 #define ROCE_VERIFY_NUMBERS_STREAM(M) M("rate", RATE) M("lost", PERCENT)
 
+/* Of kinds that let packets come to harm (va_impair()). */
+#define ROCE_VERIFY_IMPAIRMENT(X, T)                                                               \
+	X(T, impair, "impair", TEXT, "", NULL, NULL, NULL, 0,                                      \
+	  "what happens to packets that a side receives, as UROCE_IMPAIR has it", NULL)            \
+	X(T, impaired, "impaired", WORD, "target", NULL, NULL, "target|initiator|both", 0,         \
+	  "which side; answers of the target come to harm at the initiator", NULL)
+
 #define ROCE_VERIFY_VERBS_CHECK(X, T)                                                              \
 	X(T, scenario, "scenario", TEXT, "", NULL, NULL, NULL, 0,                                  \
 	  "one of verbs-check --scenarios, several with commas, or rc, uc, ud, all; nothing: drawn programs", NULL) \
@@ -90,8 +100,7 @@
 	X(T, link, "link", TEXT, "", NULL, NULL, NULL, 0,                                          \
 	  "what the network does: loss, dup, reorder", NULL)                                       \
 	X(T, gid, "gid", WORD, "any", NULL, NULL, "any|ipv4|ipv6", 0, "address family", NULL)      \
-	X(T, impair, "impair", TEXT, "", NULL, NULL, NULL, 0,                                      \
-	  "what happens to packets that the target receives, as UROCE_IMPAIR has it", NULL)
+	ROCE_VERIFY_IMPAIRMENT(X, T)
 
 #define ROCE_VERIFY_NUMBERS_CHECK(M)                                                               \
 	M("operations", COUNT) M("bytes", COUNT) M("checked", COUNT)
@@ -148,7 +157,7 @@
 #define ROCE_VERIFY_BANDWIDTH(X, T)                                                                \
 	X(T, op, "op", WORD, "write", NULL, NULL,                                                  \
 	  "write|write_imm|read|send|fetch_add|cmp_swap|ud_send", 0, "what is posted", NULL)       \
-	X(T, transport, "transport", WORD, "rc", NULL, NULL, "rc|uc", 0,                           \
+	X(T, transport, "transport", WORD, "rc", NULL, NULL, "rc|uc|xrc", 0,                       \
 	  "of the queue pairs; ud_send has its own", NULL)                                         \
 	X(T, size, "size", BYTES, "64KiB", "1", "1GiB", NULL, 0, "of a message", NULL)             \
 	X(T, qps, "qps", COUNT, "1", "1", "1024", NULL, 0, "queue pairs, served by one thread",    \
@@ -168,7 +177,7 @@
 	  "messages up to this size are sent inline where the device can", NULL)
 
 /* Both directions together where both are used. `line` is the share of a shaped line that packets
- * with all their headers took; `target_cpu` the processor time of the target, of one processor. */
+ * with all their headers took, in the direction that had less; `target_cpu` the processor time of the target, of one processor. */
 #define ROCE_VERIFY_NUMBERS_BANDWIDTH(M)                                                           \
 	M("rate", RATE) M("messages", FREQUENCY) M("lost", PERCENT) M("line", PERCENT)             \
 	M("target_cpu", PERCENT)
@@ -176,23 +185,75 @@
 #define ROCE_VERIFY_SIMULATED(X, T)                                                                \
 	X(T, rate, "rate", RATE, "100G", "1G", "800G", NULL, 0, "of the simulated link", NULL)     \
 	X(T, mtu, "mtu", BYTES, "4096", "256", "4096", NULL, 0, "path MTU", NULL)                  \
-	X(T, size, "size", BYTES, "64MB", "1KB", "1GB", NULL, 0, "of the one flow", NULL)
+	X(T, op, "op", WORD, "write", NULL, NULL, "write|read|send", 0, "what carries it", NULL)   \
+	X(T, qps, "qps", COUNT, "1", "1", "1024", NULL, 0, "queue pairs of a flow", NULL)          \
+	X(T, both, "both", BOOL, "false", NULL, NULL, NULL, 0, "directions at once", NULL)         \
+	X(T, size, "size", BYTES, "64MB", "1KB", "1GB", NULL, 0, "of a flow", NULL)
 
-/* `line` counts preamble and gap too. */
+/* `line` counts preamble and gap too, in the direction that had less. */
 #define ROCE_VERIFY_NUMBERS_SIMULATED(M) M("line", SHARE) M("goodput", RATE)
 
 #define ROCE_VERIFY_INTEGRITY(X, T)                                                                \
 	X(T, op, "op", WORD, "send", NULL, NULL,                                                   \
 	  "send|send_imm|write_imm|write_read|ud_send|fetch_add", 0, "what carries the messages",  \
 	  NULL)                                                                                    \
+	X(T, transport, "transport", WORD, "rc", NULL, NULL, "rc|xrc", 0,                          \
+	  "of the queue pairs; ud_send has its own", NULL)                                         \
 	X(T, size, "size", BYTES, "1KiB", "8", "1MiB", NULL, 0, "of a message", NULL)              \
 	X(T, messages, "messages", COUNT, "20000", "1", "100000000", NULL, 0,                      \
 	  "each checked in all its bytes", NULL)                                                   \
 	X(T, depth, "depth", COUNT, "32", "1", "1024", NULL, 0, "under way at once", NULL)         \
-	X(T, impair, "impair", TEXT, "", NULL, NULL, NULL, 0,                                      \
-	  "what happens to packets that the target receives, as UROCE_IMPAIR has it", NULL)
+	ROCE_VERIFY_IMPAIRMENT(X, T)
 
 #define ROCE_VERIFY_NUMBERS_INTEGRITY(M) M("messages", COUNT) M("bytes", COUNT) M("lost", SHARE)
+
+#define ROCE_VERIFY_SIZES(X, T)                                                                    \
+	X(T, op, "op", WORD, "write", NULL, NULL, "send|send_imm|write|write_imm|read", 0,         \
+	  "what carries the messages", NULL)                                                       \
+	X(T, transport, "transport", WORD, "rc", NULL, NULL, "rc|uc|ud|xrc", 0,                    \
+	  "of the queue pairs", NULL)                                                              \
+	X(T, size_min, "size_min", BYTES, "0", "0", "2GiB", NULL, 0, "no smaller ones", NULL)      \
+	X(T, size_max, "size_max", BYTES, "1MiB", "0", "2GiB", NULL, 0,                            \
+	  "the last size; before it those around 0, the path MTU and its multiples", NULL)         \
+	X(T, mtu, "mtu", BYTES, "0", "0", "4096", NULL, 0,                                         \
+	  "path MTU at most; 0: what both ports have", NULL)
+
+/* `largest` is the size of the largest message that came whole; `lost` counts attempts. */
+#define ROCE_VERIFY_NUMBERS_SIZES(M)                                                               \
+	M("messages", COUNT) M("bytes", COUNT) M("largest", COUNT) M("lost", COUNT)
+
+#define ROCE_VERIFY_CONTENTION(X, T)                                                               \
+	X(T, op, "op", WORD, "fetch_add", NULL, NULL, "fetch_add|cmp_swap", 0,                     \
+	  "on the one cell", NULL)                                                                 \
+	X(T, transport, "transport", WORD, "rc", NULL, NULL, "rc|xrc", 0, "of the queue pairs",    \
+	  NULL)                                                                                    \
+	X(T, qps, "qps", COUNT, "4", "1", "64", NULL, 0, "queue pairs of each side", NULL)         \
+	X(T, operations, "operations", COUNT, "5000", "64", "1000000", NULL, 0,                    \
+	  "of each side, those that change the cell", NULL)                                        \
+	ROCE_VERIFY_IMPAIRMENT(X, T)
+
+/* `attempts` are those of the initiator, with swaps that came too late. */
+#define ROCE_VERIFY_NUMBERS_CONTENTION(M) M("operations", COUNT) M("attempts", COUNT)
+
+#define ROCE_VERIFY_ORDERING(X, T)                                                                 \
+	X(T, rule, "rule", WORD, "write_write", NULL, NULL,                                        \
+	  "write_write|write_over|write_send|write_imm|read_write|atomic_read", 0,                 \
+	  "what must not be seen before what", NULL)                                               \
+	X(T, transport, "transport", WORD, "rc", NULL, NULL, "rc|xrc", 0, "of the queue pair",     \
+	  NULL)                                                                                    \
+	X(T, size, "size", BYTES, "5000", "8", "1MiB", NULL, 0, "of the data", NULL)               \
+	X(T, rounds, "rounds", COUNT, "2000", "1", "10000000", NULL, 0, "of the rule", NULL)       \
+	ROCE_VERIFY_IMPAIRMENT(X, T)
+
+#define ROCE_VERIFY_NUMBERS_ORDERING(M) M("rounds", COUNT)
+
+#define ROCE_VERIFY_EDGES(X, T)                                                                    \
+	X(T, what, "what", WORD, "pieces", NULL, NULL, "pieces|inline|message|queues|bind", 0,     \
+	  "lists of pieces, inline data, the longest message, full queues, windows' bounds", NULL) \
+	X(T, transport, "transport", WORD, "rc", NULL, NULL, "rc|xrc", 0, "of the queue pairs",    \
+	  NULL)
+
+#define ROCE_VERIFY_NUMBERS_EDGES(M) M("checked", COUNT) M("edge", COUNT)
 
 #define ROCE_VERIFY_LIMITS(X, T)                                                                   \
 	X(T, object, "object", WORD, "qp", NULL, NULL, "pd|cq|qp|mr|mw|srq|ah|depth", 0,           \
@@ -210,7 +271,9 @@
 
 #define ROCE_VERIFY_INTERRUPTED(X, T)                                                              \
 	X(T, how, "how", WORD, "killed", NULL, NULL, "killed|link_down|link_blink", 0,             \
-	  "what happens to the target; link_blink is short, and nothing may fail", NULL)
+	  "what happens to the target; link_blink is short, and nothing may fail", NULL)           \
+	X(T, op, "op", WORD, "write", NULL, NULL, "write|read|fetch_add", 0,                       \
+	  "what the initiator does meanwhile", NULL)
 
 /* From the last success to the failure. */
 #define ROCE_VERIFY_NUMBERS_INTERRUPTED(M) M("ended", TIME) M("messages", COUNT)
@@ -237,15 +300,14 @@
 	X(T, blocks, "blocks", COUNT, "20000", "1", "1000000", NULL, 0, "of 768 B, of the file", NULL) \
 	X(T, unchecked, "unchecked", BOOL, "false", NULL, NULL, NULL, 0,                           \
 	  "the program does not look at its checksum", NULL)                                       \
-	X(T, impair, "impair", TEXT, "", NULL, NULL, NULL, 0,                                      \
-	  "what happens to packets that the target receives, as UROCE_IMPAIR has it", NULL)
+	ROCE_VERIFY_IMPAIRMENT(X, T)
 
 /* Blocks of the file that are wrong, answers whose damage was seen, blocks asked for again. */
 #define ROCE_VERIFY_NUMBERS_UD_REPAIR(M) M("wrong", COUNT) M("damaged", COUNT) M("repaired", COUNT)
 
 /* K(name, PARAMETERS, NUMBERS, text) */
 #define ROCE_VERIFY_KINDS(K)                                                                       \
-	K(latency, ROCE_VERIFY_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                               \
+	K(latency, ROCE_VERIFY_LATENCY, ROCE_VERIFY_NUMBERS_PING,                                  \
 	  "time of one message after the other, contents checked at the end")                      \
 	K(polling, ROCE_VERIFY_POLLING, ROCE_VERIFY_NUMBERS_POLLING,                               \
 	  "processor time of the call that takes a completion that is there")                                  \
@@ -263,6 +325,14 @@
 	  "bytes and messages in a while, on one or many queue pairs, contents checked at the end") \
 	K(integrity, ROCE_VERIFY_INTEGRITY, ROCE_VERIFY_NUMBERS_INTEGRITY,                         \
 	  "many messages, each byte of each, and each field of each completion")                   \
+	K(sizes, ROCE_VERIFY_SIZES, ROCE_VERIFY_NUMBERS_SIZES,                                     \
+	  "one message of each size where implementations have edges, and the memory around it")   \
+	K(contention, ROCE_VERIFY_CONTENTION, ROCE_VERIFY_NUMBERS_CONTENTION,                      \
+	  "atomics of several queue pairs of both sides on one cell")                              \
+	K(ordering, ROCE_VERIFY_ORDERING, ROCE_VERIFY_NUMBERS_ORDERING,                            \
+	  "two requests behind each other, many times, and what is seen of them")                  \
+	K(edges, ROCE_VERIFY_EDGES, ROCE_VERIFY_NUMBERS_EDGES,                                     \
+	  "what the device says that it can, used to the last, and one more refused")              \
 	K(events, ROCE_VERIFY_EVENTS, ROCE_VERIFY_NUMBERS_EVENTS,                                  \
 	  "programs that sleep until an event wakes them")                                         \
 	K(limits, ROCE_VERIFY_LIMITS, ROCE_VERIFY_NUMBERS_LIMITS,                                  \
@@ -270,7 +340,7 @@
 	K(leaks, ROCE_VERIFY_LEAKS, ROCE_VERIFY_NUMBERS_LEAKS,                                     \
 	  "objects of all sorts, made and destroyed many times")                                   \
 	K(interrupted, ROCE_VERIFY_INTERRUPTED, ROCE_VERIFY_NUMBERS_INTERRUPTED,                   \
-	  "the target goes away in the middle of WRITEs")                                          \
+	  "the target goes away in the middle of WRITEs, READs or atomics")                                          \
 	K(threads, ROCE_VERIFY_THREADS, ROCE_VERIFY_NUMBERS_THREADS,                               \
 	  "queue pairs of several threads at once, bound to NUMA nodes if wanted")                 \
 	K(simulated, ROCE_VERIFY_SIMULATED, ROCE_VERIFY_NUMBERS_SIMULATED,                         \

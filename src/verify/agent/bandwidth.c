@@ -22,6 +22,11 @@
 #define QUIET_NS       (300 * ROCE_NS_PER_MS)
 #define TARGET_SEED    UINT64_C(0x7a7a7a7a7a7a7a7a)
 #define GIGA	       1e9
+#define RETH_BYTES     16
+#define IMM_BYTES      4
+#define AETH_BYTES     4
+#define DETH_BYTES     8
+#define XRCETH_BYTES   4
 #define TURNS_PER_LOOK 64 /* at the clock of stalls, and at the relay */
 
 struct lane {
@@ -93,7 +98,7 @@ static enum ibv_qp_type type_of(const struct va_run *run, const struct bandwidth
 {
 	if (b->is_ud)
 		return IBV_QPT_UD;
-	return va_is(run, "transport", "uc") ? IBV_QPT_UC : IBV_QPT_RC;
+	return va_transport_type(va_word(run, "transport"));
 }
 
 static uint64_t seed_of(const struct va_run *run, bool of_initiator)
@@ -118,7 +123,7 @@ static void read_parameters(struct va_run *run, struct bandwidth *b)
 	};
 	if (!b->messages_max)
 		b->messages_max = UINT64_MAX;
-	b->is_reliable = type_of(run, b) == IBV_QPT_RC;
+	b->is_reliable = type_of(run, b) != IBV_QPT_UC && !b->is_ud;
 	b->has_receives = b->opcode == IBV_WR_SEND || b->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 	if (is_atomic(b))
 		b->size = sizeof(uint64_t);
@@ -349,7 +354,8 @@ static void run_traffic(struct va_run *run, struct bandwidth *b)
 	bool is_through = !b->is_sender;
 	roce_ns_t end;
 
-	if (b->is_sender && va_number(run, "shape"))
+	/* both directions: of a READ the data comes from the other side */
+	if (va_number(run, "shape"))
 		va_link_shape(run, va_number(run, "shape"));
 	va_barrier(run, "ready");
 	b->cpu_before_ns = cpu_ns();
@@ -476,8 +482,19 @@ static double bytes_on_line(const struct bandwidth *b)
 	uint32_t packets = (b->size + mtu - 1) / mtu;
 	bool is_ipv4 = b->device.address.ss_family == AF_INET;
 	uint32_t headers = 14 + (is_ipv4 ? 20u : 40u) + 8 + 12 + 4; /* Ethernet IP UDP BTH ICRC */
+	double once = 0;
 
-	return b->size + (double)packets * headers + (b->opcode == IBV_WR_RDMA_WRITE ? 16 : 0);
+	if (b->opcode == IBV_WR_RDMA_WRITE || b->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
+		once = RETH_BYTES;
+	if (b->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
+		once += IMM_BYTES;
+	if (b->opcode == IBV_WR_RDMA_READ) /* of the answer: its first packet and its last */
+		once = packets > 1 ? 2 * AETH_BYTES : AETH_BYTES;
+	if (b->lanes[0].endpoint.target_qp && !is_fetching(b))
+		headers += XRCETH_BYTES;
+	if (b->is_ud)
+		headers += DETH_BYTES;
+	return b->size + (double)packets * headers + once;
 }
 
 static void report(struct va_run *run, struct bandwidth *b)
@@ -494,18 +511,21 @@ static void report(struct va_run *run, struct bandwidth *b)
 	double sent = roce_json_number(own, "completed") + roce_json_number(theirs, "completed");
 	double arrived = roce_json_number(own, "received") + roce_json_number(theirs, "received");
 	double messages = 0;
+	double least = 0; /* of one direction */
 
-	for (int i = 0; i < (va_flag(run, "both") ? 2 : 1); i++)
-		messages += flows[i].messages / flows[i].seconds;
+	for (int i = 0; i < (va_flag(run, "both") ? 2 : 1); i++) {
+		double one = flows[i].messages / flows[i].seconds;
+
+		messages += one;
+		least = i && least < one ? least : one;
+	}
 	va_value(run, "rate", messages * b->size * 8 / GIGA);
 	va_value(run, "messages", messages);
 	va_value(run, "target_cpu",
 		 100 * roce_json_number(theirs, "cpu_ns") /
 			 (double)(b->ended - b->begun ? b->ended - b->begun : 1));
 	if (shape)
-		va_value(run, "line",
-			 100 * flows[0].messages / flows[0].seconds * bytes_on_line(b) * 8 /
-				 (double)shape);
+		va_value(run, "line", 100 * least * bytes_on_line(b) * 8 / (double)shape);
 	if (b->has_receives && !b->is_reliable)
 		va_value(run, "lost", sent > 0 ? 100 * (1 - arrived / sent) : 0);
 	va_detail(run, "counts", own);
@@ -524,7 +544,7 @@ static void run_side(struct va_run *run)
 	b.cpu_after_ns = cpu_ns();
 	b.ended = roce_clock_now();
 	va_barrier(run, "through");
-	if (b.is_sender && va_number(run, "shape"))
+	if (va_number(run, "shape"))
 		va_link_unshape(run);
 	check(run, &b);
 	report(run, &b);

@@ -14,8 +14,8 @@ static size_t mapped_size(size_t bytes)
 	return (bytes + page - 1) / page * page + (bytes ? 0 : page);
 }
 
-void va_buffer_create(struct va_run *run, struct va_device *device, size_t bytes,
-		      unsigned int access, struct va_buffer *out)
+bool va_buffer_try(struct va_run *run, struct va_device *device, size_t bytes, unsigned int access,
+		   struct va_buffer *out)
 {
 	void *at = mmap(NULL, mapped_size(bytes), PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -23,7 +23,13 @@ void va_buffer_create(struct va_run *run, struct va_device *device, size_t bytes
 	va_need(run, at != MAP_FAILED, "mmap");
 	*out = (struct va_buffer){.at = at, .bytes = bytes};
 	out->mr = ibv_reg_mr(device->pd, at, bytes, access);
-	va_need(run, out->mr != NULL, "ibv_reg_mr");
+	return out->mr != NULL;
+}
+
+void va_buffer_create(struct va_run *run, struct va_device *device, size_t bytes,
+		      unsigned int access, struct va_buffer *out)
+{
+	va_need(run, va_buffer_try(run, device, bytes, access, out), "ibv_reg_mr");
 }
 
 void va_buffer_destroy(struct va_run *run, struct va_buffer *buffer)

@@ -27,6 +27,9 @@ struct va_remote {
 
 void va_buffer_create(struct va_run *run, struct va_device *device, size_t bytes,
 		      unsigned int access, struct va_buffer *out);
+/* False, and errno of ibv_reg_mr(), where it may be refused. */
+bool va_buffer_try(struct va_run *run, struct va_device *device, size_t bytes, unsigned int access,
+		   struct va_buffer *out);
 void va_buffer_destroy(struct va_run *run, struct va_buffer *buffer);
 
 /* Each side tells of one buffer and hears of the other's. */

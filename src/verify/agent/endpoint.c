@@ -44,6 +44,10 @@ int va_endpoint_try(struct va_run *run, struct va_device *device,
 	attr.cap.max_send_sge = at_least_one(config->pieces_max);
 	attr.cap.max_recv_sge = at_least_one(config->pieces_max);
 	attr.cap.max_inline_data = config->inline_max;
+	out->srq = config->srq;
+	out->own_psn = (uint32_t)roce_prng_below(&prng, 1u << 24);
+	if (out->config.type == IBV_QPT_XRC_SEND)
+		return va_endpoint_xrc_try(run, out, &attr);
 	out->qp = ibv_create_qp(device->pd, &attr);
 	if (!out->qp && config->inline_max) { /* a device need not have as much, or any */
 		attr.cap.max_inline_data = 0;
@@ -52,7 +56,6 @@ int va_endpoint_try(struct va_run *run, struct va_device *device,
 	if (!out->qp)
 		return errno;
 	out->inline_max = attr.cap.max_inline_data;
-	out->own_psn = (uint32_t)roce_prng_below(&prng, 1u << 24);
 	return 0;
 }
 
@@ -73,9 +76,11 @@ json_t *va_endpoint_facts(const struct va_endpoint *endpoint)
 
 	for (int i = 0; i < 16; i++)
 		snprintf(gid + 2 * i, 3, "%02x", device->gid.raw[i]);
-	return json_pack("{s:i, s:i, s:s, s:i, s:i}", "qpn", (int)endpoint->qp->qp_num, "psn",
-			 (int)endpoint->own_psn, "gid", gid, "mtu", (int)device->mtu_bytes, "reads",
-			 reads > 16 ? 16 : reads);
+	return json_pack("{s:i, s:i, s:s, s:i, s:i, s:i, s:I}", "qpn", (int)endpoint->qp->qp_num,
+			 "psn", (int)endpoint->own_psn, "gid", gid, "mtu", (int)device->mtu_bytes,
+			 "reads", reads > 16 ? 16 : reads, "target_qpn",
+			 endpoint->target_qp ? (int)endpoint->target_qp->qp_num : 0, "srqn",
+			 (json_int_t)va_endpoint_xrc_srqn(endpoint));
 }
 
 void va_endpoint_take(struct va_run *run, struct va_endpoint *endpoint, const json_t *facts)
@@ -94,10 +99,26 @@ void va_endpoint_take(struct va_run *run, struct va_endpoint *endpoint, const js
 	}
 	endpoint->peer_qpn = (uint32_t)roce_json_number(facts, "qpn") & 0xffffff;
 	endpoint->peer_psn = (uint32_t)roce_json_number(facts, "psn") & 0xffffff;
+	endpoint->peer_target_qpn = (uint32_t)roce_json_number(facts, "target_qpn") & 0xffffff;
+	endpoint->peer_srqn = (uint32_t)roce_json_number(facts, "srqn");
 	endpoint->peer_reads = (uint32_t)roce_json_number(facts, "reads");
 	endpoint->mtu_bytes = mtu < endpoint->device->mtu_bytes ? mtu : endpoint->device->mtu_bytes;
 	if (endpoint->config.mtu_bytes && endpoint->config.mtu_bytes < endpoint->mtu_bytes)
 		endpoint->mtu_bytes = endpoint->config.mtu_bytes;
+}
+
+enum ibv_qp_type va_transport_type(const char *word)
+{
+	if (strcmp(word, "uc") == 0)
+		return IBV_QPT_UC;
+	if (strcmp(word, "ud") == 0)
+		return IBV_QPT_UD;
+	return strcmp(word, "xrc") == 0 ? IBV_QPT_XRC_SEND : IBV_QPT_RC;
+}
+
+uint32_t va_endpoint_receive_qpn(const struct va_endpoint *endpoint)
+{
+	return endpoint->target_qp ? endpoint->target_qp->qp_num : endpoint->qp->qp_num;
 }
 
 static bool is_ud(const struct va_endpoint *endpoint)
@@ -105,12 +126,19 @@ static bool is_ud(const struct va_endpoint *endpoint)
 	return endpoint->config.type == IBV_QPT_UD;
 }
 
-static bool is_rc(const struct va_endpoint *endpoint)
+/* What a queue pair does decides which attributes it must be given: those of a requester, of a
+ * responder, or both. */
+static bool is_requester(const struct va_endpoint *endpoint, const struct ibv_qp *qp)
 {
-	return endpoint->config.type == IBV_QPT_RC;
+	return endpoint->config.type == IBV_QPT_RC || (endpoint->target_qp && qp == endpoint->qp);
 }
 
-int va_endpoint_to_init(struct va_endpoint *endpoint)
+static bool is_responder(const struct va_endpoint *endpoint, const struct ibv_qp *qp)
+{
+	return endpoint->config.type == IBV_QPT_RC || (qp && qp == endpoint->target_qp);
+}
+
+static int to_init(const struct va_endpoint *endpoint, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
@@ -121,10 +149,24 @@ int va_endpoint_to_init(struct va_endpoint *endpoint)
 
 	if (!endpoint->config.no_remote_access)
 		attr.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
-	if (is_rc(endpoint) && !endpoint->config.no_remote_access)
+	if (is_responder(endpoint, qp) && !endpoint->config.no_remote_access)
 		attr.qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-	return ibv_modify_qp(endpoint->qp, &attr,
+	return ibv_modify_qp(qp, &attr,
 			     mask | (is_ud(endpoint) ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
+}
+
+/* XRC has two queue pairs to be moved. */
+static int each(const struct va_endpoint *endpoint,
+		int (*to_state)(const struct va_endpoint *endpoint, struct ibv_qp *qp))
+{
+	int rc = endpoint->target_qp ? to_state(endpoint, endpoint->target_qp) : 0;
+
+	return rc ? rc : to_state(endpoint, endpoint->qp);
+}
+
+int va_endpoint_to_init(struct va_endpoint *endpoint)
+{
+	return each(endpoint, to_init);
 }
 
 static struct ibv_ah_attr path(const struct va_endpoint *endpoint)
@@ -150,7 +192,7 @@ static enum ibv_mtu mtu_code(uint32_t bytes)
 	return code;
 }
 
-int va_endpoint_to_rtr(struct va_endpoint *endpoint)
+static int to_rtr(const struct va_endpoint *endpoint, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
@@ -164,16 +206,23 @@ int va_endpoint_to_rtr(struct va_endpoint *endpoint)
 	int mask = IBV_QP_STATE;
 	int own_reads = endpoint->device->attr.max_qp_rd_atom;
 
+	if (endpoint->target_qp && qp == endpoint->qp)
+		attr.dest_qp_num = endpoint->peer_target_qpn;
 	if (attr.max_dest_rd_atomic > own_reads)
 		attr.max_dest_rd_atomic = (uint8_t)own_reads;
 	if (!is_ud(endpoint))
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	if (is_rc(endpoint))
+	if (is_responder(endpoint, qp))
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	return ibv_modify_qp(endpoint->qp, &attr, mask);
+	return ibv_modify_qp(qp, &attr, mask);
 }
 
-int va_endpoint_to_rts(struct va_endpoint *endpoint)
+int va_endpoint_to_rtr(struct va_endpoint *endpoint)
+{
+	return each(endpoint, to_rtr);
+}
+
+static int to_rts(const struct va_endpoint *endpoint, struct ibv_qp *qp)
 {
 	const struct va_endpoint_config *config = &endpoint->config;
 	struct ibv_qp_attr attr = {
@@ -188,10 +237,17 @@ int va_endpoint_to_rts(struct va_endpoint *endpoint)
 
 	if (attr.max_rd_atomic > endpoint->device->attr.max_qp_init_rd_atom)
 		attr.max_rd_atomic = (uint8_t)endpoint->device->attr.max_qp_init_rd_atom;
-	if (is_rc(endpoint))
+	if (is_requester(endpoint, qp))
 		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 			IBV_QP_MAX_QP_RD_ATOMIC;
-	return ibv_modify_qp(endpoint->qp, &attr, mask);
+	else if (qp == endpoint->target_qp)
+		mask |= IBV_QP_TIMEOUT;
+	return ibv_modify_qp(qp, &attr, mask);
+}
+
+int va_endpoint_to_rts(struct va_endpoint *endpoint)
+{
+	return each(endpoint, to_rts);
 }
 
 static void must(struct va_run *run, int rc, const char *what)
@@ -240,6 +296,8 @@ void va_endpoint_destroy(struct va_run *run, struct va_endpoint *endpoint)
 	if (endpoint->ah)
 		destroyed(run, ibv_destroy_ah(endpoint->ah), "ibv_destroy_ah");
 	destroyed(run, ibv_destroy_qp(endpoint->qp), "ibv_destroy_qp");
+	if (endpoint->target_qp)
+		va_endpoint_xrc_destroy(run, endpoint);
 	if (!endpoint->config.send_cq)
 		destroyed(run, ibv_destroy_cq(endpoint->send_cq), "ibv_destroy_cq");
 	if (!endpoint->config.recv_cq)

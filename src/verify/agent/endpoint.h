@@ -11,7 +11,7 @@
 
 /* Zeroed: an RC queue pair, one request and one receive at a time. */
 struct va_endpoint_config {
-	enum ibv_qp_type type; /* IBV_QPT_RC, _UC, _UD */
+	enum ibv_qp_type type; /* IBV_QPT_RC, _UC, _UD, _XRC_SEND */
 	uint32_t send_depth;
 	uint32_t receive_depth;
 	uint32_t pieces_max; /* of a request or receive */
@@ -32,10 +32,16 @@ struct va_endpoint {
 	struct ibv_cq *send_cq;
 	struct ibv_cq *recv_cq;
 	struct ibv_qp *qp;
+	struct ibv_srq *srq; /* where receives are posted; NULL: to the queue pair */
+	/* XRC (endpoint_xrc.c): what the partner's requests come to; its completions name it */
+	struct ibv_xrcd *xrcd;
+	struct ibv_qp *target_qp;
 	uint32_t inline_max; /* what the device gave */
 	uint32_t own_psn;
 	/* the partner's */
 	uint32_t peer_qpn;
+	uint32_t peer_target_qpn; /* XRC */
+	uint32_t peer_srqn;
 	uint32_t peer_psn;
 	uint32_t peer_reads; /* READs and atomics that it answers at once */
 	uint32_t mtu_bytes;  /* agreed */
@@ -56,6 +62,18 @@ int va_endpoint_try(struct va_run *run, struct va_device *device,
 /* To RTS, with the partner's address; not before both sides are there. */
 void va_endpoint_connect(struct va_run *run, struct va_endpoint *endpoint);
 void va_endpoint_destroy(struct va_run *run, struct va_endpoint *endpoint);
+
+/* "rc", "uc", "ud" or "xrc" of a case's parameter. */
+enum ibv_qp_type va_transport_type(const char *word);
+/* The number that completions of receives have. */
+uint32_t va_endpoint_receive_qpn(const struct va_endpoint *endpoint);
+
+/* For endpoint.c: XRC's queue pairs and their shared queue, made as `attr` says (0 or errno), with
+ * va_skip() where the device has none; and gone again. */
+int va_endpoint_xrc_try(struct va_run *run, struct va_endpoint *endpoint,
+			const struct ibv_qp_init_attr *attr);
+void va_endpoint_xrc_destroy(struct va_run *run, struct va_endpoint *endpoint);
+uint32_t va_endpoint_xrc_srqn(const struct va_endpoint *endpoint);
 
 /* For endpoint.c: what connect and destroy do with by_cm. */
 void va_endpoint_cm_connect(struct va_run *run, struct va_endpoint *endpoint);

@@ -81,7 +81,7 @@ static void set_up(struct va_run *run, struct integrity *c)
 	va_device_open(run, VA_ANY_FAMILY, &c->device);
 	if (is_add(run) && c->device.attr.atomic_cap == IBV_ATOMIC_NONE)
 		va_skip(run, "the device has no atomics");
-	config.type = c->is_ud ? IBV_QPT_UD : IBV_QPT_RC;
+	config.type = c->is_ud ? IBV_QPT_UD : va_transport_type(va_word(run, "transport"));
 	config.send_depth = 2 * c->depth; /* a WRITE and its READ */
 	config.receive_depth = 2 * c->depth;
 	for (uint32_t i = 0; i < c->endpoint_count; i++) {
@@ -237,7 +237,8 @@ static void check_received(struct va_run *run, struct integrity *c, const struct
 		message);
 	must_be(run, "the receive", "flag of an immediate", (wc->wc_flags & IBV_WC_WITH_IMM) != 0,
 		c->has_imm, message);
-	must_be(run, "the receive", "qp_num", wc->qp_num, c->endpoints[0].qp->qp_num, message);
+	must_be(run, "the receive", "qp_num", wc->qp_num, va_endpoint_receive_qpn(&c->endpoints[0]),
+		message);
 	if (!c->is_ud) {
 		must_be(run, "the receive", "immediate", message, receive, receive);
 	} else {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Kind `interrupted`: the target goes away while the initiator WRITEs to it, by being killed or by
- * its link going down. Short of the retries' time that costs nothing but time, and all bytes are
- * right; beyond it the request must end with RETRY_EXC_ERR, those behind it must be flushed, and
- * that in bounded time.
+ * Kind `interrupted`: the target goes away while the initiator WRITEs to it, READs from it or adds
+ * to a cell of it, by being killed or by its link going down. Short of the retries' time that costs
+ * nothing but time, all bytes are right and each addition counted once; beyond it the request must
+ * end with RETRY_EXC_ERR, those behind it must be flushed, and that in bounded time. What completed
+ * with success before is right in any case.
  */
 #include "verify/agent/kind.h"
 #include "verify/agent/trouble.h"
@@ -33,6 +34,7 @@ struct interrupted {
 	struct va_endpoint endpoint;
 	struct va_buffer memory;
 	struct va_remote remote;
+	enum ibv_wr_opcode opcode;
 	uint64_t posted;
 	uint64_t completed;
 	roce_ns_t moved_at; /* the last success */
@@ -43,10 +45,20 @@ static bool is_final(const struct va_run *run)
 	return !va_is(run, "how", "link_blink");
 }
 
+static bool is_add(const struct interrupted *s)
+{
+	return s->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
 static void set_up(struct va_run *run, struct interrupted *s)
 {
-	*s = (struct interrupted){0};
+	*s = (struct interrupted){.opcode = va_is(run, "op", "read") ? IBV_WR_RDMA_READ
+					    : va_is(run, "op", "fetch_add")
+						    ? IBV_WR_ATOMIC_FETCH_AND_ADD
+						    : IBV_WR_RDMA_WRITE};
 	va_device_open(run, VA_IPV4, &s->device);
+	if (is_add(s) && s->device.attr.atomic_cap == IBV_ATOMIC_NONE)
+		va_skip(run, "the device has no atomics");
 	va_endpoint_create(run, &s->device,
 			   &(struct va_endpoint_config){
 				   .send_depth = DEPTH,
@@ -54,6 +66,12 @@ static void set_up(struct va_run *run, struct interrupted *s)
 			   },
 			   &s->endpoint);
 	va_buffer_create(run, &s->device, (size_t)SLOTS * MESSAGE_BYTES, VA_ACCESS_ALL, &s->memory);
+	/* what is written, and what is read; the cell that is added to begins with 0 */
+	if (s->opcode == IBV_WR_RDMA_READ ? !run->is_initiator
+					  : s->opcode == IBV_WR_RDMA_WRITE && run->is_initiator)
+		va_pattern_fill(s->memory.at, s->memory.bytes, run->seed, 0);
+	else
+		memset(s->memory.at, 0, s->memory.bytes);
 	va_endpoint_connect(run, &s->endpoint);
 	va_buffer_exchange(run, &s->memory, &s->remote);
 }
@@ -67,20 +85,46 @@ static void tear_down(struct va_run *run, struct interrupted *s)
 
 /* ---- initiator ---- */
 
+static size_t slot_of(uint64_t number)
+{
+	return (size_t)(number % SLOTS) * MESSAGE_BYTES;
+}
+
 static void post(struct va_run *run, struct interrupted *s)
 {
-	size_t slot = (size_t)(s->posted % SLOTS) * MESSAGE_BYTES;
+	size_t slot = slot_of(s->posted);
 	struct va_request request = {
-		.opcode = IBV_WR_RDMA_WRITE,
+		.opcode = s->opcode,
 		.local = &s->memory,
 		.local_offset = slot,
-		.length = MESSAGE_BYTES,
+		.length = is_add(s) ? sizeof(uint64_t) : MESSAGE_BYTES,
 		.remote = &s->remote,
-		.remote_offset = slot,
+		.remote_offset = is_add(s) ? 0 : slot,
 		.wr_id = s->posted++,
+		.compare_add = 1,
 	};
 
 	va_post(run, &s->endpoint, &request);
+}
+
+/* What a success says is so, and the place is made ready for the next one. */
+static void check_success(struct va_run *run, struct interrupted *s, const struct ibv_wc *wc)
+{
+	uint8_t *at = s->memory.at + slot_of(s->completed);
+	uint64_t found;
+
+	if (wc->wr_id != s->completed)
+		va_fail(run, "request %llu completed, expected %llu", (unsigned long long)wc->wr_id,
+			(unsigned long long)s->completed);
+	if (s->opcode == IBV_WR_RDMA_READ) {
+		va_pattern_must(run, at, MESSAGE_BYTES, run->seed, slot_of(s->completed),
+				"what READ brought");
+		memset(at, 0, MESSAGE_BYTES);
+	}
+	memcpy(&found, at, sizeof(found));
+	if (is_add(s) && found != s->completed)
+		va_fail(run, "FETCH_ADD %llu returned %llu", (unsigned long long)s->completed,
+			(unsigned long long)found);
 }
 
 /* Until the other side tells of the end, or a completion does. The one that failed is left in
@@ -103,6 +147,7 @@ static void write_on(struct va_run *run, struct interrupted *s, struct ibv_wc *w
 		}
 		if (wc->status != IBV_WC_SUCCESS)
 			return;
+		check_success(run, s, wc);
 		s->moved_at = roce_clock_now();
 		give_up = s->moved_at + VA_STALL_S * ROCE_NS_PER_S;
 		s->completed++;
@@ -138,7 +183,6 @@ void va_interrupted_initiator(struct va_run *run)
 	double seconds;
 
 	set_up(run, &s);
-	va_pattern_fill(s.memory.at, s.memory.bytes, run->seed, 0);
 	va_barrier(run, "ready");
 	write_on(run, &s, &wc);
 	seconds = (double)(roce_clock_now() - s.moved_at) / 1e9;
@@ -151,6 +195,8 @@ void va_interrupted_initiator(struct va_run *run)
 	}
 	va_value(run, "messages", (double)s.completed);
 	va_barrier(run, "over");
+	if (!is_final(run))
+		va_send(run, json_integer((json_int_t)s.completed));
 	tear_down(run, &s);
 }
 
@@ -188,6 +234,22 @@ static void be_killed(struct va_run *run)
 	va_barrier(run, "over");
 }
 
+/* All that was asked for was done, additions once each. */
+static void check_left(struct va_run *run, struct interrupted *s)
+{
+	json_t *count = va_receive(run);
+	uint64_t found;
+
+	memcpy(&found, s->memory.at, sizeof(found));
+	if (is_add(s) && found != (uint64_t)json_integer_value(count))
+		va_fail(run, "%llu FETCH_ADDs left %llu across the interruption",
+			(unsigned long long)json_integer_value(count), (unsigned long long)found);
+	json_decref(count);
+	if (!is_add(s))
+		va_pattern_must(run, s->memory.at, s->memory.bytes, run->seed, 0,
+				"what WRITEs left across the interruption");
+}
+
 static void lose_link(struct va_run *run)
 {
 	struct interrupted s;
@@ -204,12 +266,10 @@ static void lose_link(struct va_run *run)
 		wait_ms(BLINK_MS);
 		va_link_set(run, true);
 		wait_ms(BLINK_MS);
-		va_send(run,
-			json_string(
-				"over")); /* ends the traffic; the other side's comes when it has */
+		/* ends the traffic; the other side's comes when it has */
+		va_send(run, json_string("over"));
 		json_decref(va_receive(run));
-		va_pattern_must(run, s.memory.at, s.memory.bytes, run->seed, 0,
-				"what WRITEs left across the interruption");
+		check_left(run, &s);
 	}
 	tear_down(run, &s);
 }

@@ -3,12 +3,14 @@
  * Kind `latency`. WRITE, READ and atomics: the initiator times each from post to completion, and
  * the target's program sleeps, for these operations need nothing of it. SEND and UD SEND, and WRITE
  * in turn: the two sides answer each other, and half a round trip counts. Whoever waits for a WRITE
- * looks at its last byte, which counts the turns.
+ * looks at its last byte, which counts the turns. Where a message may be lost (UD, UC) that is
+ * echo.c's.
  *
  * The payload has the pattern of its place: after the last message the receiving side compares
  * every byte, and the sum that FETCH_ADD must have left. With `size_max` it is all done again for
  * each size up to there, which makes the curves; percentiles are those of the first.
  */
+#include "verify/agent/echo.h"
 #include "verify/agent/kind.h"
 #include "verify/agent/measure.h"
 #include "verify/agent/work.h"
@@ -43,9 +45,9 @@ struct latency {
 	uint32_t under_way;	   /* WRITEs without their completion */
 	/* parameters, for the loops: looking one up takes as long as posting */
 	const char *op;
-	bool is_ud;
 	bool is_atomic;
 	bool is_write_imm;
+	uint64_t lost; /* UD, UC */
 };
 
 /* Of all sizes. */
@@ -83,7 +85,13 @@ static enum ibv_qp_type type_of(const struct va_run *run)
 {
 	if (is_ud(run))
 		return IBV_QPT_UD;
-	return va_is(run, "transport", "uc") ? IBV_QPT_UC : IBV_QPT_RC;
+	return va_transport_type(va_word(run, "transport"));
+}
+
+/* Messages, and answers to them, that nobody repeats. */
+static bool is_lossy(const struct va_run *run)
+{
+	return is_two_sided(run) && (is_ud(run) || type_of(run) == IBV_QPT_UC);
 }
 
 static enum ibv_wr_opcode opcode(const struct va_run *run)
@@ -123,7 +131,7 @@ static void set_up(struct va_run *run, struct latency *l, uint32_t size)
 	struct va_endpoint_config config = {
 		.type = type_of(run),
 		.send_depth = 4,
-		.receive_depth = 4,
+		.receive_depth = VA_ECHO_RECEIVES,
 		.by_cm = va_is(run, "connect", "rdma_cm"),
 		.mtu_bytes = (uint32_t)va_number(run, "mtu"),
 	};
@@ -134,7 +142,6 @@ static void set_up(struct va_run *run, struct latency *l, uint32_t size)
 		.duration_ns = va_number(run, "duration"),
 		.opcode = opcode(run),
 		.op = va_word(run, "op"),
-		.is_ud = is_ud(run),
 		.is_atomic = is_atomic(run),
 		.is_write_imm = is_write_imm(run),
 	};
@@ -367,10 +374,7 @@ static void check_target(struct va_run *run, struct latency *l)
 
 static void receive(struct va_run *run, struct latency *l)
 {
-	uint32_t length = l->size + (l->is_ud ? GRH_BYTES : 0);
-
-	va_post_receive(run, &l->endpoint, &l->in, l->is_ud ? 0 : GRH_BYTES,
-			l->is_write_imm ? 0 : length, 0);
+	va_post_receive(run, &l->endpoint, &l->in, GRH_BYTES, l->is_write_imm ? 0 : l->size, 0);
 }
 
 static void send_one(struct va_run *run, struct latency *l)
@@ -388,12 +392,11 @@ static void send_one(struct va_run *run, struct latency *l)
 
 static void take_one(struct va_run *run, struct latency *l)
 {
-	uint32_t expected = l->size + (l->is_ud ? GRH_BYTES : 0);
 	struct ibv_wc wc;
 
 	va_wait_success(run, l->endpoint.recv_cq, "a receive", &wc);
-	if (wc.byte_len != expected)
-		va_fail(run, "a message of %u B came, expected %u", wc.byte_len, expected);
+	if (wc.byte_len != l->size)
+		va_fail(run, "a message of %u B came, expected %u", wc.byte_len, l->size);
 }
 
 static roce_ns_t do_two_sided(struct va_run *run, struct latency *l, uint64_t i)
@@ -414,11 +417,42 @@ static roce_ns_t do_two_sided(struct va_run *run, struct latency *l, uint64_t i)
 	return took;
 }
 
+static void measure_lossy(struct va_run *run, struct latency *l)
+{
+	struct va_echo echo = {
+		.endpoint = &l->endpoint,
+		.in = &l->in,
+		.request =
+			{
+				.opcode = l->is_write_imm ? IBV_WR_RDMA_WRITE_WITH_IMM
+							  : IBV_WR_SEND_WITH_IMM,
+				.local = &l->out,
+				.length = l->size,
+				.flags = l->flags,
+				.remote = l->is_write_imm ? &l->remote : NULL,
+				.remote_offset = GRH_BYTES,
+			},
+		.size = l->size,
+		.warmup = l->warmup,
+		.total = l->total,
+		.duration_ns = l->duration_ns,
+		.samples = &l->samples,
+	};
+
+	(run->is_initiator ? va_echo_ask : va_echo_answer)(run, &echo);
+	l->lost = echo.lost;
+	l->total = echo.total;
+}
+
 static void measure_side(struct va_run *run, struct latency *l)
 {
 	if (is_in_turn(run)) {
 		measure(run, l, do_in_turn);
 		finish_turns(run, l);
+	} else if (is_lossy(run)) {
+		measure_lossy(run, l);
+		va_pattern_must(run, l->in.at + GRH_BYTES, l->size, peer_seed(run), 0,
+				"what a message brought");
 	} else if (is_two_sided(run)) {
 		receive(run, l);
 		va_barrier(run, "ready");
@@ -472,6 +506,8 @@ static uint32_t measure_size(struct va_run *run, uint32_t size, bool is_first,
 	measure_side(run, &l);
 	if (is_first) {
 		va_report_latency(run, &l.samples);
+		if (is_lossy(run))
+			va_value(run, "lost", 100 * (double)l.lost / (double)l.total);
 		va_detail(run, "inline", json_boolean(l.flags != 0));
 		va_detail(run, "mtu", json_integer(l.endpoint.mtu_bytes));
 		va_device_report(run, &l.device);

@@ -41,13 +41,6 @@ struct setup {
 	int first_error;
 };
 
-static enum ibv_qp_type type_of(const struct va_run *run)
-{
-	if (va_is(run, "transport", "uc"))
-		return IBV_QPT_UC;
-	return va_is(run, "transport", "ud") ? IBV_QPT_UD : IBV_QPT_RC;
-}
-
 static void set_up(struct va_run *run, struct setup *s)
 {
 	uint32_t batch = (uint32_t)va_number(run, "batch");
@@ -57,7 +50,7 @@ static void set_up(struct va_run *run, struct setup *s)
 	va_need(run, s->ones != NULL, "calloc");
 	va_device_open(run, VA_ANY_FAMILY, &s->device);
 	s->config = (struct va_endpoint_config){
-		.type = type_of(run),
+		.type = va_transport_type(va_word(run, "transport")),
 		.send_cq = ibv_create_cq(s->device.context, (int)batch, NULL, NULL, 0),
 		.recv_cq = ibv_create_cq(s->device.context, (int)batch, NULL, NULL, 0),
 	};

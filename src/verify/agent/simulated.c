@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Kind `simulated`: what the transport makes of a fast link when nothing else limits it. `uroce
- * sim` beside this program runs one flow between two hosts; its counters tell which share of the
- * line was used.
+ * sim` beside this program runs one flow between two hosts, or one each way; the counters of the
+ * hosts' ports tell which share of the line was used. In both directions that is the lesser one.
  */
 #include "verify/agent/kind.h"
 #include "verify/agent/program.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define PREAMBLE_AND_GAP_BYTES 20
+
+static void write_flow(struct va_run *run, int fd, const char *from, const char *to)
+{
+	va_need(run,
+		dprintf(fd,
+			"  - {kind: flow, from: %s, to: %s, op: %s, bytes: %llu B, queue_pairs: "
+			"%llu}\n",
+			from, to, va_word(run, "op"), (unsigned long long)va_number(run, "size"),
+			(unsigned long long)va_number(run, "qps")) > 0,
+		"the scenario");
+}
 
 static int write_scenario(struct va_run *run)
 {
@@ -24,12 +36,13 @@ static int write_scenario(struct va_run *run)
 			"topology: {kind: star, hosts: 2}\n"
 			"link: {rate: %llu b/s, length: 10m}\n"
 			"host: {path_mtu: %llu}\n"
-			"workload:\n"
-			"  - {kind: incast, from: h0, to: h1, bytes: %llu B}\n",
+			"workload:\n",
 			(unsigned long long)va_number(run, "rate"),
-			(unsigned long long)va_number(run, "mtu"),
-			(unsigned long long)va_number(run, "size")) > 0,
+			(unsigned long long)va_number(run, "mtu")) > 0,
 		"the scenario");
+	write_flow(run, fd, "h0", "h1");
+	if (va_flag(run, "both"))
+		write_flow(run, fd, "h1", "h0");
 	return fd;
 }
 
@@ -68,19 +81,48 @@ static double counter(const json_t *port, const char *name)
 	return roce_json_number(json_object_get(port, "counters"), name);
 }
 
+/* What the port of a host has sent, as the line has it. */
+static double bytes_sent(const json_t *result, const char *host)
+{
+	const json_t *ports = json_object_get(result, "ports");
+	const json_t *port;
+	size_t i;
+
+	json_array_foreach(ports, i, port)
+	{
+		if (strcmp(roce_json_text(port, "node"), host) == 0)
+			return counter(port, "tx_prio3_bytes") +
+			       PREAMBLE_AND_GAP_BYTES * counter(port, "tx_prio3_packets");
+	}
+	return 0;
+}
+
 void va_simulated_initiator(struct va_run *run)
 {
 	json_t *result = simulate(run);
-	const json_t *port = json_array_get(json_object_get(result, "ports"), 0);
-	const json_t *flow = json_array_get(json_object_get(result, "flows"), 0);
-	double seconds = roce_json_number(flow, "fct_us") / 1e6;
-	double bytes = counter(port, "tx_prio3_bytes") +
-		       PREAMBLE_AND_GAP_BYTES * counter(port, "tx_prio3_packets");
+	const json_t *flows = json_object_get(result, "flows");
+	double there = bytes_sent(result, "h0");
+	double back = bytes_sent(result, "h1");
+	double seconds = 0;
+	double bytes = 0;
+	const json_t *flow;
+	double line;
+	size_t i;
 
-	if (strcmp(roce_json_text(flow, "state"), "done") != 0 || seconds <= 0)
-		va_fail(run, "the flow ended as \"%s\"", roce_json_text(flow, "state"));
-	va_value(run, "line", 100 * bytes * 8 / seconds / (double)va_number(run, "rate"));
-	va_value(run, "goodput", roce_json_number(flow, "bytes") * 8 / seconds / 1e9);
+	json_array_foreach(flows, i, flow)
+	{
+		double took = roce_json_number(flow, "fct_us") / 1e6;
+
+		if (strcmp(roce_json_text(flow, "state"), "done") != 0 || took <= 0)
+			va_fail(run, "the flow ended as \"%s\"", roce_json_text(flow, "state"));
+		seconds = took > seconds ? took : seconds;
+		bytes += roce_json_number(flow, "bytes");
+	}
+	if (json_array_size(flows) != (va_flag(run, "both") ? 2 : 1))
+		va_fail(run, "%zu flows were simulated", json_array_size(flows));
+	line = va_flag(run, "both") ? fmin(there, back) : fmax(there, back);
+	va_value(run, "line", 100 * line * 8 / seconds / (double)va_number(run, "rate"));
+	va_value(run, "goodput", bytes * 8 / seconds / 1e9);
 	json_decref(result);
 }
 

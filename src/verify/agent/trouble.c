@@ -31,9 +31,11 @@ void va_impair(struct va_run *run)
 		va_skip(run, "packets are impaired by uroce's own wrapper, and a device here is "
 			     "another's");
 	json_decref(theirs);
-	if (run->is_initiator)
+	if (va_is(run, "impaired", run->is_initiator ? "target" : "initiator"))
 		return;
-	snprintf(text, sizeof(text), "seed=%llu,%s", (unsigned long long)run->seed, what);
+	/* the same seed on both sides would harm the same packets of both directions */
+	snprintf(text, sizeof(text), "seed=%llu,%s",
+		 (unsigned long long)(run->seed + run->is_initiator), what);
 	va_need(run, !setenv("UROCE_IMPAIR", text, 1), "setenv");
 }
 

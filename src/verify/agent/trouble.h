@@ -10,7 +10,7 @@
 #include "verify/agent/device.h"
 
 /* The case's parameter `impair`, if it has a value, for devices that are opened from now on; on the
- * target's side only. va_skip() on both sides where the device is not uroce's. */
+ * sides that `impaired` names. va_skip() on both sides where the device is not uroce's. */
 void va_impair(struct va_run *run);
 
 /* Takes the interface of the run's own namespace down or up. va_skip() where there is none. */

@@ -11,7 +11,7 @@
 
 #define POLLS_PER_CLOCK 1024
 
-void va_post(struct va_run *run, struct va_endpoint *endpoint, const struct va_request *request)
+int va_try_post(struct va_endpoint *endpoint, const struct va_request *request)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)(request->local->at + request->local_offset),
@@ -23,11 +23,10 @@ void va_post(struct va_run *run, struct va_endpoint *endpoint, const struct va_r
 		.sg_list = &sge,
 		.num_sge = request->length ? 1 : 0,
 		.opcode = request->opcode,
-		.send_flags = request->flags | IBV_SEND_SIGNALED,
+		.send_flags = request->flags | (request->is_silent ? 0 : IBV_SEND_SIGNALED),
 		.imm_data = htonl(request->imm),
 	};
 	struct ibv_send_wr *bad;
-	int rc;
 
 	if (request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
 	    request->opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
@@ -39,12 +38,20 @@ void va_post(struct va_run *run, struct va_endpoint *endpoint, const struct va_r
 		wr.wr.rdma.remote_addr = request->remote->address + request->remote_offset;
 		wr.wr.rdma.rkey = request->remote->rkey;
 	}
+	if (endpoint->target_qp)
+		wr.qp_type.xrc.remote_srqn = endpoint->peer_srqn;
 	if (endpoint->ah) {
 		wr.wr.ud.ah = endpoint->ah;
 		wr.wr.ud.remote_qpn = endpoint->peer_qpn;
 		wr.wr.ud.remote_qkey = VA_QKEY;
 	}
-	rc = ibv_post_send(endpoint->qp, &wr, &bad);
+	return ibv_post_send(endpoint->qp, &wr, &bad);
+}
+
+void va_post(struct va_run *run, struct va_endpoint *endpoint, const struct va_request *request)
+{
+	int rc = va_try_post(endpoint, request);
+
 	if (rc)
 		va_fail(run, "ibv_post_send: %s", strerror(rc));
 }
@@ -59,13 +66,21 @@ void va_post_receive(struct va_run *run, struct va_endpoint *endpoint,
 	};
 	struct ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = length ? 1 : 0};
 	struct ibv_recv_wr *bad;
-	int rc = ibv_post_recv(endpoint->qp, &wr, &bad);
+	int rc = endpoint->srq ? ibv_post_srq_recv(endpoint->srq, &wr, &bad)
+			       : ibv_post_recv(endpoint->qp, &wr, &bad);
 
 	if (rc)
-		va_fail(run, "ibv_post_recv: %s", strerror(rc));
+		va_fail(run, "%s: %s", endpoint->srq ? "ibv_post_srq_recv" : "ibv_post_recv",
+			strerror(rc));
 }
 
 void va_wait(struct va_run *run, struct ibv_cq *cq, const char *awaited, struct ibv_wc *out)
+{
+	va_wait_long(run, cq, awaited, VA_STALL_S, out);
+}
+
+void va_wait_long(struct va_run *run, struct ibv_cq *cq, const char *awaited, uint32_t seconds,
+		  struct ibv_wc *out)
 {
 	roce_ns_t deadline = 0;
 
@@ -82,9 +97,9 @@ void va_wait(struct va_run *run, struct ibv_cq *cq, const char *awaited, struct 
 		 * processor. */
 		(void)sched_yield();
 		if (!deadline)
-			deadline = roce_clock_now() + VA_STALL_S * ROCE_NS_PER_S;
+			deadline = roce_clock_now() + seconds * ROCE_NS_PER_S;
 		else if (roce_clock_now() > deadline)
-			va_fail(run, "no completion of %s in %d s", awaited, VA_STALL_S);
+			va_fail(run, "no completion of %s in %u s", awaited, seconds);
 	}
 }
 

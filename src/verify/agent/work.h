@@ -25,15 +25,21 @@ struct va_request {
 	uint64_t swap;
 	uint32_t imm;	    /* host order */
 	unsigned int flags; /* IBV_SEND_INLINE, ...; signalled is added */
+	bool is_silent;	    /* unless it shall have no completion */
 };
 
 void va_post(struct va_run *run, struct va_endpoint *endpoint, const struct va_request *request);
+/* The same, for requests that may be refused: what ibv_post_send() returns. */
+int va_try_post(struct va_endpoint *endpoint, const struct va_request *request);
 void va_post_receive(struct va_run *run, struct va_endpoint *endpoint,
 		     const struct va_buffer *buffer, size_t offset, uint32_t length,
 		     uint64_t wr_id);
 
 /* One completion, spinning. */
 void va_wait(struct va_run *run, struct ibv_cq *cq, const char *awaited, struct ibv_wc *out);
+/* The same with an end of its own, for what moves many bytes. */
+void va_wait_long(struct va_run *run, struct ibv_cq *cq, const char *awaited, uint32_t seconds,
+		  struct ibv_wc *out);
 /* va_fail() with its status unless it is a success. */
 void va_must_succeed(struct va_run *run, const struct ibv_wc *wc, const char *what);
 /* va_wait(), for a success. */

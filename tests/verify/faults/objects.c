@@ -353,7 +353,7 @@ bool plant_cap_raise(struct ibv_qp_cap *cap, bool has_srq)
 		return true;
 	}
 	if (plant_is(PLANT_DOUBLED_DATAGRAM) || plant_is(PLANT_BANDWIDTH_CAP) ||
-	    plant_is(PLANT_TORN_ATOMIC)) {
+	    plant_is(PLANT_TORN_ATOMIC) || plant_is(PLANT_DOUBLED_ATOMIC)) {
 		cap->max_send_wr *= 2;
 		return true;
 	}
@@ -367,6 +367,6 @@ void plant_cap_lower(struct ibv_qp_cap *cap, const struct ibv_qp_cap *asked)
 	if (plant_is(PLANT_SHORT_BUFFER_ACCEPTED) && cap->max_recv_sge > asked->max_recv_sge)
 		cap->max_recv_sge--;
 	if (plant_is(PLANT_DOUBLED_DATAGRAM) || plant_is(PLANT_BANDWIDTH_CAP) ||
-	    plant_is(PLANT_TORN_ATOMIC))
+	    plant_is(PLANT_TORN_ATOMIC) || plant_is(PLANT_DOUBLED_ATOMIC))
 		cap->max_send_wr /= 2;
 }

@@ -83,7 +83,8 @@ struct plant_qp {
 	struct plant_fifo receives;
 	bool is_sig_all;
 	bool has_extra_pieces; /* two more to send than the program asked for, one to receive */
-	bool has_late;	       /* LATE_INLINE: a request that waits */
+	bool has_late;	       /* LATE_INLINE, SWAPPED_REQUESTS: a request that waits */
+	bool is_late_behind;   /* for the next one to have been posted */
 	/* How a request of ours failed: the program's own, which is flushed behind it, says so. */
 	enum ibv_wc_status own_error;
 	struct ibv_send_wr late;
@@ -166,7 +167,7 @@ int plant_query_device_ex(struct ibv_context *context,
 			  const struct ibv_query_device_ex_input *input,
 			  struct ibv_device_attr_ex *attr, size_t attr_size);
 
-/* Posts the request that waits, if one does (LATE_INLINE). */
+/* Posts the request that waits, if one does. */
 void plant_post_late(struct plant_context *pc, struct plant_qp *q);
 /* wr_id of requests that are ours alone: their completions are not handed out. */
 #define PLANT_OWN_WR_ID UINT64_C(0x706c616e74656421)

@@ -99,6 +99,24 @@ static void shorten(struct outgoing *o)
 	o->pieces[last].length--;
 }
 
+static void lengthen(struct outgoing *o)
+{
+	int last = o->wr.num_sge - 1;
+
+	while (o->pieces[last].length == 0)
+		last--;
+	o->pieces[last].length++;
+}
+
+static void open_window(struct ibv_send_wr *wr)
+{
+	struct ibv_mw_bind_info *info = &wr->bind_mw.bind_info;
+
+	info->addr = (uintptr_t)info->mr->addr;
+	info->length = info->mr->length;
+	info->mw_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+}
+
 static void lose_atomic(struct ibv_send_wr *wr)
 {
 	if (wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
@@ -128,6 +146,8 @@ static void change_write(struct outgoing *o, uint64_t bytes)
 		shorten(o);
 		o->wr.wr.rdma.remote_addr++;
 	}
+	if (bytes && plant_draw(PLANT_LONG_WRITE))
+		lengthen(o);
 }
 
 static void change_datagram(struct ibv_send_wr *wr)
@@ -165,6 +185,9 @@ static void change(struct plant_qp *q, struct outgoing *o)
 		wr->send_flags &= ~(unsigned int)IBV_SEND_SOLICITED;
 	if ((wr->send_flags & IBV_SEND_FENCE) && plant_draw(PLANT_IGNORED_FENCE))
 		wr->send_flags &= ~(unsigned int)IBV_SEND_FENCE;
+	if (wr->opcode == IBV_WR_BIND_MW && wr->bind_mw.bind_info.length &&
+	    plant_draw(PLANT_IGNORED_WINDOW))
+		open_window(wr);
 	if (wr->opcode == IBV_WR_SEND_WITH_INV && plant_draw(PLANT_IGNORED_INVALIDATE))
 		wr->opcode = IBV_WR_SEND;
 }
@@ -249,8 +272,32 @@ void plant_post_late(struct plant_context *pc, struct plant_qp *q)
 	if (!q->has_late)
 		return;
 	q->has_late = false;
+	q->is_late_behind = false;
 	q->late.sg_list = q->late_pieces;
 	(void)pc->real.post_send(q->qp, &q->late, &bad);
+}
+
+static void keep_back(struct plant_qp *q, const struct outgoing *o, bool is_behind_next)
+{
+	q->late = o->wr;
+	memcpy(q->late_pieces, o->pieces, sizeof(q->late_pieces));
+	q->has_late = true;
+	q->is_late_behind = is_behind_next;
+}
+
+/* The same addition once more, whose result nobody sees. */
+static void add_twice(struct plant_context *pc, struct plant_qp *q, const struct ibv_send_wr *wr)
+{
+	struct ibv_mr *mr = plant_scratch(q->qp->pd);
+	struct ibv_send_wr own = *wr;
+	struct ibv_sge piece;
+
+	if (!mr)
+		return;
+	piece = (struct ibv_sge){(uintptr_t)mr->addr, sizeof(uint64_t), mr->lkey};
+	own.sg_list = &piece;
+	own.num_sge = 1;
+	post_own(pc, q, own);
 }
 
 static int post_one(struct plant_context *pc, struct plant_qp *q, const struct ibv_send_wr *wr)
@@ -262,18 +309,24 @@ static int post_one(struct plant_context *pc, struct plant_qp *q, const struct i
 	o.wr.next = NULL;
 	if (wr->num_sge > (int)PLANT_PIECES_MAX)
 		return pc->real.post_send(q->qp, &o.wr, &bad);
-	plant_post_late(pc, q);
+	if (!q->is_late_behind)
+		plant_post_late(pc, q);
 	memcpy(o.pieces, wr->sg_list, (size_t)wr->num_sge * sizeof(*o.pieces));
 	o.wr.sg_list = o.pieces;
 	change(q, &o);
 	if (remembers_sends())
 		remember_send(q, &o);
 	if ((wr->send_flags & IBV_SEND_INLINE) && wr->num_sge && plant_draw(PLANT_LATE_INLINE)) {
-		q->late = o.wr;
-		memcpy(q->late_pieces, o.pieces, sizeof(q->late_pieces));
-		q->has_late = true;
+		keep_back(q, &o, false);
 		return 0;
 	}
+	if (wr->opcode == IBV_WR_RDMA_WRITE && !(wr->send_flags & IBV_SEND_INLINE) &&
+	    !q->has_late && plant_draw(PLANT_SWAPPED_REQUESTS)) {
+		keep_back(q, &o, true);
+		return 0;
+	}
+	if (wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD && plant_draw(PLANT_DOUBLED_ATOMIC))
+		add_twice(pc, q, &o.wr);
 	if ((is_write(wr->opcode) || wr->opcode == IBV_WR_RDMA_READ) &&
 	    wr->opcode != IBV_WR_RDMA_WRITE_WITH_IMM && plant_draw(PLANT_BANDWIDTH_CAP))
 		post_own(pc, q, o.wr);
@@ -282,7 +335,8 @@ static int post_one(struct plant_context *pc, struct plant_qp *q, const struct i
 		plant_fifo_pop_newest(&q->sends);
 	if (!err && q->qp->qp_type == IBV_QPT_UD && plant_draw(PLANT_DOUBLED_DATAGRAM))
 		post_own(pc, q, o.wr);
-	return err;
+	plant_post_late(pc, q); /* one that was to come behind this one */
+	return err && plant_draw(PLANT_HIDDEN_REFUSAL) ? 0 : err;
 }
 
 int plant_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
@@ -347,6 +401,8 @@ int plant_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_w
 		err = pc->real.post_recv(qp, &one, &bad);
 		if (err && q && remembers_receives())
 			plant_fifo_pop_newest(&q->receives);
+		if (err && plant_draw(PLANT_HIDDEN_REFUSAL))
+			err = 0;
 	}
 	if (err)
 		*bad_wr = wr;
@@ -374,6 +430,8 @@ int plant_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_
 		err = pc->real.post_srq_recv(srq, &one, &bad);
 		if (err && s && remembers_receives())
 			plant_fifo_pop_newest(&s->receives);
+		if (err && plant_draw(PLANT_HIDDEN_REFUSAL))
+			err = 0;
 	}
 	if (err)
 		*bad_wr = wr;

@@ -17,6 +17,7 @@
 #define VOLUME	    64u
 #define READ_OFFSET 8192u
 #define FENCES	    30u
+#define MANY_PIECES 32u /* queue pairs of these trials have room for fewer */
 
 static const struct pieces whole = {.bytes = 2 * PIECE, .count = 1};
 
@@ -111,7 +112,7 @@ static void try_write(void)
 	struct ends e;
 
 	ends_open(&e, &options);
-	fill(e.a.mem, 2 * PIECE, 3);
+	fill(e.a.mem, 2 * PIECE + 1, 3); /* what stands behind must not come */
 	post_send(&e.a, to_b(&e, IBV_WR_RDMA_WRITE, SLOT), whole);
 	if (expect(e.a.cq, &wc)) {
 		check(e.b.mem + SLOT, 2 * PIECE, 3, "written content");
@@ -174,6 +175,27 @@ static void try_atomic(void)
 	if (expect(e.a.cq, &wc))
 		check_value(e.a.mem + 8, 1005, "value before the swap");
 	check_value(e.b.mem, 7, "swapped value");
+	ends_close(&e);
+}
+
+/* A WRITE and a SEND behind it: the WRITE is the first to be done. */
+static void try_order(void)
+{
+	struct ends_options options = ends_rc();
+	struct ibv_send_wr write;
+	struct ibv_wc wc;
+	struct ends e;
+
+	ends_open(&e, &options);
+	post_receive(&e.b, 0, whole);
+	write = to_b(&e, IBV_WR_RDMA_WRITE, SLOT);
+	write.wr_id = 1;
+	post_send(&e.a, write, whole);
+	post_send(&e.a, (struct ibv_send_wr){.wr_id = 2, .opcode = IBV_WR_SEND}, whole);
+	for (uint64_t id = 1; id <= 2; id++) {
+		if (expect(e.a.cq, &wc) && wc.wr_id != id)
+			complain("order of requests", wc.wr_id);
+	}
 	ends_close(&e);
 }
 
@@ -251,6 +273,57 @@ static void try_invalidate(void)
 	expect(e.a.cq, &wc);
 	need(ibv_destroy_qp(e.b.qp) == 0 && ibv_dealloc_mw(mw) == 0, "ibv_dealloc_mw");
 	e.b.qp = ends_make_qp(e.pd, e.b.cq, IBV_QPT_RC, NULL);
+	ends_close(&e);
+}
+
+static void try_window(void)
+{
+	struct ends_options options = ends_rc();
+	struct ibv_send_wr bind = {.opcode = IBV_WR_BIND_MW};
+	struct ibv_send_wr write;
+	struct ibv_mw *mw;
+	struct ibv_wc wc;
+	struct ends e;
+
+	options.b_access |= IBV_ACCESS_MW_BIND;
+	ends_open(&e, &options);
+	mw = ibv_alloc_mw(e.pd, IBV_MW_TYPE_2);
+	need(mw != NULL, "ibv_alloc_mw");
+	bind.bind_mw.mw = mw;
+	bind.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	bind.bind_mw.bind_info.mr = e.b.mr;
+	bind.bind_mw.bind_info.addr = (uintptr_t)e.b.mem;
+	bind.bind_mw.bind_info.length = PIECE;
+	bind.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	post_send(&e.b, bind, (struct pieces){0});
+	need(wait_for(e.b.cq, &wc, PROBE_WAIT_MS) && wc.status == IBV_WC_SUCCESS, "bind");
+	write = to_b(&e, IBV_WR_RDMA_WRITE, 0);
+	write.wr.rdma.rkey = bind.bind_mw.rkey;
+	post_send(&e.a, write, (struct pieces){.bytes = PIECE + 1, .count = 1});
+	expect_error(e.a.cq, "written beyond a window");
+	need(ibv_destroy_qp(e.b.qp) == 0 && ibv_dealloc_mw(mw) == 0, "ibv_dealloc_mw");
+	e.b.qp = ends_make_qp(e.pd, e.b.cq, IBV_QPT_RC, NULL);
+	ends_close(&e);
+}
+
+/* More pieces than any device takes. */
+static void try_refusal(void)
+{
+	struct ends_options options = ends_rc();
+	struct ibv_sge list[MANY_PIECES] = {{0}};
+	struct ibv_send_wr send = {.sg_list = list, .num_sge = MANY_PIECES, .opcode = IBV_WR_SEND};
+	struct ibv_recv_wr receive = {.sg_list = list, .num_sge = MANY_PIECES};
+	struct ibv_send_wr *bad_send;
+	struct ibv_recv_wr *bad_receive;
+	struct ends e;
+
+	ends_open(&e, &options);
+	for (uint32_t i = 0; i < MANY_PIECES; i++)
+		list[i] = (struct ibv_sge){(uintptr_t)e.a.mem + i, 1, e.a.mr->lkey};
+	if (ibv_post_send(e.a.qp, &send, &bad_send) == 0)
+		complain("too many pieces were taken", MANY_PIECES);
+	if (ibv_post_recv(e.a.qp, &receive, &bad_receive) == 0)
+		complain("too many pieces were taken", MANY_PIECES);
 	ends_close(&e);
 }
 
@@ -386,11 +459,21 @@ static void try_volume(void)
 }
 
 const struct trial data_trials[] = {
-	{"send", try_send},	      {"inline", try_inline},
-	{"write", try_write},	      {"read", try_read},
-	{"atomic", try_atomic},	      {"atomics", try_atomics},
-	{"fence", try_fence},	      {"invalidate", try_invalidate},
-	{"datagrams", try_datagrams}, {"event", try_event},
-	{"solicited", try_solicited}, {"latency", try_latency},
-	{"volume", try_volume},	      {NULL, NULL},
+	{"send", try_send},
+	{"inline", try_inline},
+	{"write", try_write},
+	{"read", try_read},
+	{"atomic", try_atomic},
+	{"atomics", try_atomics},
+	{"fence", try_fence},
+	{"invalidate", try_invalidate},
+	{"order", try_order},
+	{"window", try_window},
+	{"refusal", try_refusal},
+	{"datagrams", try_datagrams},
+	{"event", try_event},
+	{"solicited", try_solicited},
+	{"latency", try_latency},
+	{"volume", try_volume},
+	{NULL, NULL},
 };
