@@ -17,7 +17,7 @@ import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 PAGE = os.path.join(ROOT, "docs", "validation.md")
-TESTS = ("flow_test", "lossless_test", "record_test", "qos_test", "go_back_test", "control_test", "sharing_test",
+TESTS = ("flow_test", "lossless_test", "capture_record_test", "qos_test", "go_back_test", "control_test", "sharing_test",
          "storm_test", "payload_test", "deadlock_test", "orders_test", "dragonfly_test", "fat_tree_test")
 HEAD = ("what", "expected", "measured", "verdict")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
