@@ -201,6 +201,7 @@ static bool send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe, struct r
 
 	if (is_own_window_full(qp, 0, now)) {
 		ROCE_MARK(requester_own_window_full);
+		roce_count(qp->t, ROCE_STAT_WINDOW_BLOCKED);
 		wait_on(qp, &qp->peer->waiters);
 		return false;
 	}

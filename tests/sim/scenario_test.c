@@ -256,6 +256,27 @@ static void ack_req__rules(void **state)
 	fixture_stop(&f);
 }
 
+/* A queue pair that its own window holds is counted like one that the peer's holds. */
+static void own_window__holds_and_counts(void **state)
+{
+	(void)state;
+	fixture_init(&f);
+	f.tuning.ack_interval_packets = 16;
+	f.tuning.qp_window_bytes = 3 * 1024;
+	start();
+	fixture_post(&f, 0, ROCE_WR_RDMA_WRITE, 1, 5 * 1024, 0);
+	fixture_expect(&f, "> WRITE_FIRST psn 10 len 1024\n"
+			   "> WRITE_MIDDLE psn 11 len 1024\n"
+			   "> WRITE_MIDDLE psn 12 len 1024 ackreq\n" /* the window is full */
+			   "< ACK psn 12 msn 0\n"
+			   "> WRITE_MIDDLE psn 13 len 1024\n"
+			   "> WRITE_LAST psn 14 len 1024 ackreq\n"
+			   "< ACK psn 14 msn 1\n"
+			   "0 cqe 1 WRITE SUCCESS\n");
+	assert_int_equal(sim_counter(&f.pair.hosts[0], ROCE_STAT_WINDOW_BLOCKED), 1);
+	fixture_stop(&f);
+}
+
 /* The window is shared: where a turn ends the others may fill it, so the turn's last packet asks.
  */
 static void ack_req__at_the_end_of_a_turn(void **state)
@@ -388,6 +409,7 @@ int main(void)
 		cmocka_unit_test(atomic__case_023),
 		cmocka_unit_test(fence__waits_for_reads),
 		cmocka_unit_test(ack_req__rules),
+		cmocka_unit_test(own_window__holds_and_counts),
 		cmocka_unit_test(ack_req__at_the_end_of_a_turn),
 		cmocka_unit_test(turn__read_response_leaves_room),
 		cmocka_unit_test(ack__coalesces),
