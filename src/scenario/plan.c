@@ -335,6 +335,9 @@ static void build_workloads(struct roce_plan *plan, const char *folder,
 		roce_workload_build(&s->workloads[i], i, &in, &plan->flows, problems);
 	if (s->workload_count == 0)
 		roce_problem_add(problems, 0, "no `workload`: nothing would happen");
+	else if (plan->flows.count == 0 && problems->count == 0)
+		roce_problem_add(problems, s->workloads[0].where.kind,
+				 "no flow comes of any workload: nothing would happen");
 	free(rates);
 }
 

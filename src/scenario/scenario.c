@@ -44,6 +44,20 @@ void roce_scenario_destroy(struct roce_scenario *s)
 	free(s);
 }
 
+/* Whoever reads the text takes it for its end. */
+static bool has_zero(const char *text, size_t length, struct roce_problems *problems)
+{
+	const char *end = text + strlen(text);
+	uint32_t line = 1;
+
+	if (end == text + length)
+		return false;
+	for (const char *p = text; p < end; p++)
+		line += *p == '\n';
+	roce_problem_add(problems, line, "a byte 0, expected text");
+	return true;
+}
+
 static char *read_stream(FILE *f, size_t bytes_max, size_t *out_length,
 			 struct roce_problems *problems)
 {
@@ -90,6 +104,10 @@ char *roce_file_read(const char *path, size_t bytes_max, size_t *out_length,
 	}
 	text = read_stream(f, bytes_max, out_length, problems);
 	fclose(f);
+	if (text && has_zero(text, *out_length, problems)) {
+		free(text);
+		return NULL;
+	}
 	return text;
 }
 

@@ -82,6 +82,11 @@ void roce_workload_background(struct roce_workload *w)
 	uint64_t interval = mean_gap(c->packet, c->rate, ROCE_FRACTION_ONE);
 	uint64_t count = c->duration / interval;
 
+	if (count == 0) {
+		roce_problem_add(w->problems, c->where.kind,
+				 "no packet in its duration: raise rate or duration");
+		return;
+	}
 	if (!c->where.service)
 		w->flow.service = ROCE_SERVICE_UD;
 	w->flow.op = w->flow.service == ROCE_SERVICE_UD ? ROCE_OP_SEND : ROCE_OP_WRITE;
@@ -91,7 +96,7 @@ void roce_workload_background(struct roce_workload *w)
 	w->flow.is_not_ecn = true;
 	w->flow.depth = BACKGROUND_DEPTH;
 	w->flow.queue_pairs = 1;
-	for (uint32_t i = 0; i < w->from.count && count; i++) {
+	for (uint32_t i = 0; i < w->from.count; i++) {
 		uint32_t dst = w->to.at[i % w->to.count];
 
 		if (dst == w->from.at[i] && w->to.count > 1)

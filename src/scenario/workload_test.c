@@ -244,6 +244,9 @@ static void workload__trace(void **state)
 		{"x,h0,h1,1\n", ":1: start: found \"x\""},
 		{"1,h0,h1,1,8\n", ":1: prio: found \"8\""},
 		{"1,h0,h1,1,2,3\n", ":1: expected"},
+		{"", ":1: the file ends without a flow"},
+		{"start_us,src,dst,bytes\n# none\n", ":2: the file ends without a flow"},
+		{"start_us,src,dst,bytes\n\n\n ", ":4: the file ends without a flow"},
 	};
 	struct roce_workload_conf c = conf_of(ROCE_WORKLOAD_TRACE);
 	char folder[] = "/tmp/workload_test.XXXXXX";

@@ -88,6 +88,7 @@ void roce_workload_trace(struct roce_workload *w)
 	char path[512];
 	struct roce_problems inner;
 	uint32_t number = 1;
+	uint32_t before = w->flows->count;
 	char *text;
 
 	if (!*w->conf->file) {
@@ -97,7 +98,7 @@ void roce_workload_trace(struct roce_workload *w)
 	}
 	text = roce_workload_read(w, w->conf->file, w->conf->where.file, path, sizeof(path));
 	roce_problems_init(&inner, path);
-	for (char *line = text; line && inner.count == 0 && !w->flows->is_full; number++) {
+	for (char *line = text; line && *line && inner.count == 0 && !w->flows->is_full; number++) {
 		char *end = strchr(line, '\n');
 
 		if (end)
@@ -105,6 +106,10 @@ void roce_workload_trace(struct roce_workload *w)
 		add_line(w, line, number, &inner);
 		line = end ? end + 1 : NULL;
 	}
+	if (text && !inner.count && w->flows->count == before)
+		roce_problem_add(&inner, number > 1 ? number - 1 : 1,
+				 "the file ends without a flow, expected "
+				 "start_us,src,dst,bytes[,prio]");
 	if (inner.count)
 		roce_problem_add(w->problems, w->conf->where.file, "%.250s", inner.text[0]);
 	free(text);
