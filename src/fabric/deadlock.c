@@ -168,11 +168,12 @@ static void on_look(struct roce_event *ev)
 {
 	struct roce_fabric_deadlock *d = roce_container_of(ev, struct roce_fabric_deadlock, ev);
 	struct roce_fabric *f = d->f;
-	bool is_still = f->totals.bytes_delivered == d->delivered;
+	uint64_t delivered = f->totals.bytes_delivered + f->totals.answer_bytes;
+	bool is_still = delivered == d->delivered;
 
 	d->still_count = is_still && f->running_count ? d->still_count + 1 : 0;
 	d->is_told = d->is_told && is_still;
-	d->delivered = f->totals.bytes_delivered;
+	d->delivered = delivered;
 	roce_event_schedule(&f->queue, ev, f->queue.now_ps + f->cfg.deadlock_check_ps);
 	if (is_still && f->running_count && !d->is_told)
 		search(d);

@@ -187,7 +187,8 @@ struct roce_fabric_totals {
 	uint64_t pause_frames;
 	uint64_t ecn_marks;
 	uint64_t cnps;		  /* sent by hosts */
-	uint64_t bytes_delivered; /* payload */
+	uint64_t bytes_delivered; /* payload of flows */
+	uint64_t answer_bytes;	  /* delivered beside it: answers of flows with responses */
 	/* Of flows with real payload. */
 	uint64_t messages_checked;
 	uint64_t messages_wrong;

@@ -88,6 +88,13 @@ static void add_latency(struct roce_fabric_flow_qp *fq, uint64_t message)
 		roce_fabric_histogram_add(flow->histogram, ps);
 }
 
+/* The answer to a message that came twice comes twice, and either may come twice. */
+static bool is_new_answer(struct roce_fabric_flow_qp *fq, uint32_t message)
+{
+	return fq->flow->cfg.transport == ROCE_FABRIC_RC ||
+	       roce_fabric_seen_add(&fq->answers_taken, message);
+}
+
 static void on_recv(struct roce_fabric_flow_qp *fq, const struct roce_cqe *cqe, bool is_src,
 		    uint64_t message)
 {
@@ -101,6 +108,8 @@ static void on_recv(struct roce_fabric_flow_qp *fq, const struct roce_cqe *cqe, 
 		roce_fabric_flow_answer(fq, cqe->imm_be);
 		return;
 	}
+	if (!is_new_answer(fq, cqe->imm_be))
+		return;
 	add_latency(fq, cqe->imm_be);
 	fq->answered++;
 	flow->answers++;
@@ -165,13 +174,14 @@ void roce_fabric_flow_on_sent(struct roce_fabric_flow_qp *fq, bool is_forward, r
 		*high = roce_psn_add(psn, 1);
 }
 
-/* Go-back-0 begins a message anew, and what had come of it comes again: that is nothing new. */
+/* Go-back-0 begins a message anew, and what had come of it comes again; unreliable services take
+ * what a link delivers twice for something new: that is nothing new. */
 static bool is_repeated(struct roce_fabric_flow_qp *fq, bool is_at_src, roce_psn_t psn)
 {
 	roce_psn_t *behind = &fq->new_psn[is_at_src];
 
 	if (fq->flow->cfg.transport != ROCE_FABRIC_RC)
-		return false;
+		return !roce_fabric_seen_add_psn(&fq->taken[is_at_src], psn);
 	if (roce_psn_diff(psn, *behind) < 0)
 		return true;
 	*behind = roce_psn_add(psn, 1);
@@ -185,10 +195,12 @@ void roce_fabric_flow_on_payload(struct roce_fabric_flow_qp *fq, bool is_at_src,
 
 	if (is_repeated(fq, is_at_src, psn))
 		return;
-	flow->f->totals.bytes_delivered += bytes;
 	/* The answers of a flow with responses are not its bytes. */
-	if (is_at_src != (flow->cfg.operation == ROCE_FABRIC_READ))
+	if (is_at_src != (flow->cfg.operation == ROCE_FABRIC_READ)) {
+		flow->f->totals.answer_bytes += bytes;
 		return;
+	}
+	flow->f->totals.bytes_delivered += bytes;
 	flow->result.bytes_delivered += bytes;
 	flow->result.arrived_ps = flow->f->queue.now_ps;
 	if (flow->result.bytes_delivered < flow->cfg.bytes || flow->is_delivered)

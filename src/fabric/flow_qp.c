@@ -237,6 +237,9 @@ static void close_first(struct roce_fabric_flow *flow, uint32_t count)
 		roce_verbs_qp_fini(&flow->qps[i].src);
 		roce_verbs_qp_fini(&flow->qps[i].dst);
 		roce_fabric_payload_close(&flow->qps[i]);
+		roce_fabric_seen_fini(&flow->qps[i].taken[0]);
+		roce_fabric_seen_fini(&flow->qps[i].taken[1]);
+		roce_fabric_seen_fini(&flow->qps[i].answers_taken);
 		free(flow->qps[i].posted_ps);
 	}
 	free(flow->qps);

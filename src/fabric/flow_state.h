@@ -9,6 +9,7 @@
 #define ROCE_FABRIC_FLOW_STATE_H
 
 #include "fabric/host.h"
+#include "fabric/seen.h"
 
 struct roce_fabric_flow;
 
@@ -18,9 +19,11 @@ struct roce_fabric_flow_qp {
 	uint32_t hash[2]; /* for ECMP: forward, back */
 	uint32_t index;
 	uint16_t udp_sport;
-	roce_psn_t high_psn[2]; /* behind the newest that was sent */
-	roce_psn_t new_psn[2];	/* RC: behind the newest that was taken, by dst, by src */
-	uint64_t count;		/* messages */
+	roce_psn_t high_psn[2];		  /* behind the newest that was sent */
+	roce_psn_t new_psn[2];		  /* RC: behind the newest that was taken, by dst, by src */
+	struct roce_fabric_seen taken[2]; /* UC, UD: PSNs, by dst, by src */
+	struct roce_fabric_seen answers_taken; /* the same: messages */
+	uint64_t count;			       /* messages */
 	uint64_t posted;
 	uint64_t completed; /* src knows */
 	uint64_t answered;

@@ -95,6 +95,8 @@ static json_t *totals_json(const struct roce_outcome *o)
 	}
 	json_object_set_new(json, "drops_by_reason", drops);
 	json_object_set_new(json, "lossless_drops", json_integer((json_int_t)o->lossless_drops));
+	json_object_set_new(json, "response_bytes_delivered",
+			    json_integer((json_int_t)t->answer_bytes));
 	json_object_set_new(json, "messages_compared",
 			    json_integer((json_int_t)t->messages_checked));
 	json_object_set_new(json, "messages_wrong", json_integer((json_int_t)t->messages_wrong));

@@ -131,8 +131,7 @@ static void phantom_and_real_are_one_run(void **state)
 }
 
 /* UC takes a WRITE of one packet whenever it comes: late and for the second time, it must not meet
- * memory that is another message's by then. (Second copies count as delivered, so a flow ends
- * before its last late packet.) */
+ * memory that is another message's by then. */
 static void late_writes_hurt_nobody(void **state)
 {
 	const struct kind kinds_here[] = {kinds[3], kinds[2], kinds[1]};
