@@ -113,8 +113,11 @@ const char *roce_fabric_routing_str(enum roce_fabric_routing routing);
  * notice. -EINVAL with FAULT_UNREACHABLE when two hosts have no way; what has one is routed all the
  * same. */
 int roce_fabric_route(struct roce_fabric *f, enum roce_fabric_routing routing);
+#define ROCE_FABRIC_ANY_HOST UINT32_MAX
+
 /* From now on frames for `dst` leave `node` by one of these ports, whatever is computed. Count 0:
- * back to what is computed. */
+ * back to what is computed. ANY_HOST: a default route, for hosts that are at another switch and
+ * have no static route of their own. */
 int roce_fabric_route_static(struct roce_fabric *f, uint32_t node, uint32_t dst,
 			     const uint32_t *ports, uint32_t count);
 
@@ -141,6 +144,14 @@ uint64_t roce_fabric_latency_quantile(const struct roce_fabric *f, uint64_t tag,
 /* From start to the last byte, alone on its path and without any queue: what slowdown is measured
  * by. The path is the one that the flow's first queue pair takes. */
 uint64_t roce_fabric_flow_ideal_ps(const struct roce_fabric *f, uint32_t flow);
+
+/* Can it lock up? Looks, along all routes of the flows that were added and at the priorities with
+ * which switches pause each other, for buffers that wait for each other in a circle: out_cycle[i]
+ * would wait for the next, the last for the first; to be freed. NULL and 0: there is none, as long
+ * as routes stay as they are. -ENOMEM, or -E2BIG: more than `steps_max` steps, of which each takes
+ * some tens of nanoseconds. */
+int roce_fabric_find_circle(const struct roce_fabric *f, uint64_t steps_max,
+			    struct roce_fabric_cycle **out_cycle, uint32_t *out_count);
 
 /* ---- running ---- */
 

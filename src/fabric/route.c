@@ -369,33 +369,55 @@ static int reset(struct roce_fabric *f, struct roce_fabric_switch *sw)
 	return get_group(sw, NULL, 0); /* GROUP_NONE */
 }
 
+static int apply_default(struct roce_fabric *f, const struct roce_fabric_static_route *r)
+{
+	const struct roce_fabric_node *node = &f->nodes[r->node];
+	int err = 0;
+
+	for (uint32_t h = 0; !err && h < f->host_count; h++) {
+		const struct roce_fabric_node *host = &f->nodes[f->host_nodes[h]];
+
+		if (host->port_count && neighbour(&host->ports[0]) != node)
+			err = set_routes(node->sw, &h, 1, r->ports, r->count);
+	}
+	return err;
+}
+
+/* Defaults first. */
 static int apply_statics(struct roce_fabric *f)
 {
 	int err = 0;
 
+	for (uint32_t i = 0; !err && i < f->static_count; i++)
+		if (f->statics[i].count && f->statics[i].dst == ROCE_FABRIC_ANY_HOST)
+			err = apply_default(f, &f->statics[i]);
 	for (uint32_t i = 0; !err && i < f->static_count; i++) {
 		const struct roce_fabric_static_route *r = &f->statics[i];
 
-		if (r->count)
+		if (r->count && r->dst != ROCE_FABRIC_ANY_HOST)
 			err = set_routes(f->nodes[r->node].sw, &f->nodes[r->dst].host_number, 1,
 					 r->ports, r->count);
 	}
 	return err;
 }
 
-/* From where frames of a host start: its switch. Two hosts on one cable reach each other. */
+/* From where frames of a host start: its switch, which has a way to that host, too, if it has a
+ * link. Two hosts on one cable reach each other. */
 static int check_reachable(struct roce_fabric *f)
 {
+	const struct roce_fabric_node *at = NULL;
+
 	for (uint32_t i = 0; i < f->host_count; i++) {
 		const struct roce_fabric_node *node = &f->nodes[f->host_nodes[i]];
-		const struct roce_fabric_node *at;
 
 		if (!node->port_count)
 			return roce_fabric_refuse(f, ROCE_FABRIC_FAULT_UNREACHABLE, node->index,
 						  ROCE_FABRIC_NONE, ROCE_FABRIC_NONE);
+		if (neighbour(&node->ports[0]) == at)
+			continue; /* hosts of a switch mostly follow each other */
 		at = neighbour(&node->ports[0]);
 		for (uint32_t d = 0; at->sw && d < f->host_count; d++)
-			if (d != i && at->sw->groups[at->sw->routes[d]].count == 0)
+			if (at->sw->groups[at->sw->routes[d]].count == 0)
 				return roce_fabric_refuse(f, ROCE_FABRIC_FAULT_UNREACHABLE,
 							  node->index, ROCE_FABRIC_NONE,
 							  ROCE_FABRIC_NONE);

@@ -191,6 +191,9 @@ struct roce_fabric {
 	struct roce_fabric_port *ports; /* of all nodes */
 	struct roce_fabric_static_route *statics;
 	uint32_t static_count;
+	uint32_t static_room;
+	uint32_t *static_slots; /* numbers of them + 1, by node and destination: open addressing */
+	uint32_t static_slot_mask;
 	struct roce_fabric_profile *profiles;
 
 	struct roce_fabric_flow **flows;
@@ -356,6 +359,9 @@ void roce_fabric_switch_receive(struct roce_fabric_port *in, struct roce_fabric_
 /* A frame leaves: its buffer is free again, and it may be marked. False: dropped by WRED. */
 bool roce_fabric_switch_leave(struct roce_fabric_port *out, const struct roce_fabric_queue *queue,
 			      struct roce_fabric_frame *frame, uint8_t tc);
+
+/* Whether a detour by way of that host ends at this switch. */
+bool roce_fabric_is_region_of(const struct roce_fabric_node *node, uint32_t host);
 
 /* ---- route.c ---- */
 

@@ -84,8 +84,7 @@ static uint32_t hash_as_hpcc(const struct roce_fabric_node *node,
 	return roce_fabric_murmur3(words, 3, node->index);
 }
 
-/* Whether the detour ends here. */
-static bool is_region_of(const struct roce_fabric_node *node, uint32_t host)
+bool roce_fabric_is_region_of(const struct roce_fabric_node *node, uint32_t host)
 {
 	const struct roce_fabric *f = node->ports->f;
 	const struct roce_fabric_node *at = f->nodes[f->host_nodes[host]].ports->peer->node;
@@ -215,7 +214,7 @@ void roce_fabric_switch_receive(struct roce_fabric_port *in, struct roce_fabric_
 	in->ingress[frame->prio].rx_packets++;
 	in->ingress[frame->prio].rx_bytes += frame->bytes;
 	if (__builtin_expect(frame->flags & ROCE_FABRIC_FRAME_DETOUR, 0) &&
-	    is_region_of(node, frame->extra->via))
+	    roce_fabric_is_region_of(node, frame->extra->via))
 		frame->flags &= (uint8_t)~ROCE_FABRIC_FRAME_DETOUR;
 	if (!pass_checks(in, frame, &why) || !(out = find_egress(node, frame))) {
 		roce_fabric_drop(in, frame, why);

@@ -326,6 +326,7 @@ void roce_fabric_destroy(struct roce_fabric *f)
 	free_frames(f);
 	roce_event_queue_fini(&f->queue);
 	free(f->statics);
+	free(f->static_slots);
 	free(f->ports);
 	free(f->links);
 	free(f->host_nodes);

@@ -323,6 +323,7 @@ void roce_build_fini(struct roce_built *built)
 	free(built->edge_ports[0]);
 	free(built->edge_ports[1]);
 	free(built->reroutes);
+	free(built->circle);
 	memset(built, 0, sizeof(*built));
 }
 

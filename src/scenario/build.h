@@ -15,6 +15,11 @@ struct roce_built {
 	uint32_t *edge_ports[2]; /* port number at end a and b of each edge */
 	uint64_t *reroutes;	 /* times at which routes are to be computed anew, rising */
 	uint32_t reroute_count;
+	/* By the routes that there are now and the flows: a circle of switches that may come to
+	 * wait for each other, as roce_fabric_find_circle() has it. */
+	struct roce_fabric_cycle *circle;
+	uint32_t circle_count;	/* 0: there is none, unless */
+	bool is_circle_unknown; /* there were too many routes to look at */
 };
 
 /* False: the reason is in `problems`; the struct is to be ended all the same. The observer may be
@@ -23,6 +28,11 @@ bool roce_build(struct roce_built *built, const struct roce_plan *plan,
 		const struct roce_fabric_observer *observer, void *observer_ctx,
 		struct roce_problems *problems);
 void roce_build_fini(struct roce_built *built);
+
+/* Fills in `circle`; roce_build() does not, since it may take a while. 0 or -ENOMEM. */
+int roce_build_find_circle(struct roce_built *built) __attribute__((warn_unused_result));
+/* One line about it, for free(); NULL: there is nothing to say. */
+char *roce_build_circle_text(const struct roce_built *built);
 
 /* The tag of flows of a workload; latencies are gathered by it, 0 is for those that are not. */
 static inline uint64_t roce_build_tag(uint32_t workload)

@@ -52,10 +52,9 @@ static int add_clockwise(struct roce_built *built)
 		uint32_t node = g->host_count + s;
 
 		find_ports(built, node, g->host_count + (s + 1) % switches, &port, 1);
-		for (uint32_t h = 0; h < g->host_count && !r; h++) {
-			if (roce_graph_neighbour(g, h, 0, NULL) != node)
-				r = roce_fabric_route_static(built->fabric, node, h, &port, 1);
-		}
+		if (!r)
+			r = roce_fabric_route_static(built->fabric, node, ROCE_FABRIC_ANY_HOST,
+						     &port, 1);
 	}
 	return r;
 }

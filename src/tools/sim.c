@@ -272,6 +272,22 @@ static int judge(const struct roce_fabric_totals *totals)
 	return ROCE_EXIT_FAILED;
 }
 
+/* Deadlocks are built on purpose, too: this refuses nothing. */
+static int warn_of_circle(struct roce_built *built)
+{
+	char *text;
+
+	if (roce_build_find_circle(built)) {
+		fprintf(stderr, "uroce sim: out of memory\n");
+		return ROCE_EXIT_FAILED;
+	}
+	text = roce_build_circle_text(built);
+	if (text)
+		fprintf(stderr, "%s: warning: %s\n", built->plan->scenario->file, text);
+	free(text);
+	return ROCE_EXIT_OK;
+}
+
 /* Runs what is built, and tells of it. */
 static int run_built(struct roce_built *built, struct roce_sim_record *record)
 {
@@ -319,7 +335,9 @@ static int run_plan(const struct options *o, const struct roce_plan *plan,
 		if (!roce_build(&built, plan, roce_sim_record_observer(&record), record.record,
 				problems))
 			rc = print_problems(problems);
-		else if (!o->is_check)
+		else
+			rc = warn_of_circle(&built);
+		if (rc == ROCE_EXIT_OK && !o->is_check)
 			rc = run_built(&built, &record);
 		roce_build_fini(&built);
 	}

@@ -211,13 +211,11 @@ static json_t *rates_json(const struct roce_rates *rates)
 }
 
 /* Each of these ports waits for the next, the last for the first. */
-static json_t *deadlock_json(const struct roce_outcome *o)
+static json_t *cycle_json(const struct roce_outcome *o, const struct roce_fabric_cycle *cycle,
+			  uint32_t count)
 {
 	json_t *array = json_array();
 	struct roce_fabric_port_view view;
-	uint32_t count;
-	const struct roce_fabric_cycle *cycle =
-		roce_fabric_deadlock_circle(o->built->fabric, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (roce_fabric_port_view(o->built->fabric, cycle[i].node, cycle[i].port, &view))
@@ -232,6 +230,9 @@ static json_t *deadlock_json(const struct roce_outcome *o)
 
 static json_t *outcome_json(const struct roce_outcome *o)
 {
+	uint32_t circle_count;
+	const struct roce_fabric_cycle *circle =
+		roce_fabric_deadlock_circle(o->built->fabric, &circle_count);
 	const struct roce_general_conf *g = &o->built->plan->scenario->general;
 	json_t *flows = json_array();
 	json_t *workloads = json_array();
@@ -240,9 +241,13 @@ static json_t *outcome_json(const struct roce_outcome *o)
 		json_array_append_new(flows, flow_json(o, i));
 	for (uint32_t i = 0; i < o->workload_count; i++)
 		json_array_append_new(workloads, workload_json(o, i));
-	return json_pack("{s:s, s:I, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "name", g->name,
+	return json_pack("{s:s, s:I, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", g->name,
 			 "seed", (json_int_t)g->seed, "end", roce_fabric_end_str(o->end),
-			 "simulated_us", (double)o->now_ps / 1e6, "deadlock", deadlock_json(o),
+			 "simulated_us", (double)o->now_ps / 1e6, "deadlock",
+			 cycle_json(o, circle, circle_count), "cyclic_dependency",
+			 o->built->is_circle_unknown
+				 ? json_null()
+				 : cycle_json(o, o->built->circle, o->built->circle_count),
 			 "totals", totals_json(o), "workloads", workloads, "flows", flows,
 			 "wrong_messages", wrongs_json(o), "ports", ports_json(o));
 }
