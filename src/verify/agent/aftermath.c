@@ -18,12 +18,12 @@ wait_and_restore(int pipe_end, void (*restore)(const void *what), const void *wh
 	(void)setsid();
 	(void)dup2(pipe_end, 0);
 	(void)close_range(3, ~0u, 0);
-	(void)!read(0, &byte, 1);
-	restore(what);
+	if (read(0, &byte, 1) != 1)
+		restore(what);
 	_exit(0);
 }
 
-void va_when_gone(void (*restore)(const void *what), const void *what, size_t size)
+int va_when_gone(void (*restore)(const void *what), const void *what, size_t size)
 {
 	char copy[VA_AFTERMATH_BYTES];
 	int fds[2];
@@ -31,7 +31,7 @@ void va_when_gone(void (*restore)(const void *what), const void *what, size_t si
 
 	memcpy(copy, what, size < sizeof(copy) ? size : sizeof(copy));
 	if (pipe(fds))
-		return;
+		return -1;
 	pid = fork();
 	if (pid == 0) {
 		if (fork()) /* nobody's child, so that nobody waits for it */
@@ -43,4 +43,11 @@ void va_when_gone(void (*restore)(const void *what), const void *what, size_t si
 		(void)waitpid(pid, NULL, 0);
 	(void)close(fds[0]);
 	(void)fcntl(fds[1], F_SETFD, FD_CLOEXEC); /* closes with this process */
+	return fds[1];
+}
+
+void va_put_right(int aftermath)
+{
+	(void)!write(aftermath, "", 1);
+	(void)close(aftermath);
 }

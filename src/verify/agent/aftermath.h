@@ -10,7 +10,12 @@
 
 #define VA_AFTERMATH_BYTES 64u
 
-/* Calls `restore` with a copy of `what` (up to VA_AFTERMATH_BYTES) when this process has ended. */
-void va_when_gone(void (*restore)(const void *what), const void *what, size_t size);
+/* Calls `restore` with a copy of `what` (up to VA_AFTERMATH_BYTES) when this process has ended.
+ * What it returns is for va_put_right(). */
+int va_when_gone(void (*restore)(const void *what), const void *what, size_t size);
+
+/* This process has put it right itself: nothing is done when it has ended, for by then the next
+ * case may have changed it again. */
+void va_put_right(int aftermath);
 
 #endif

@@ -76,6 +76,10 @@ static void must_be_own(struct va_run *run)
 	close(fd);
 }
 
+/* What goes back when this process ends, as long as it has not been put right. */
+static int link_aftermath = -1;
+static int shape_aftermath = -1;
+
 static void restore_link(const void *unused)
 {
 	(void)unused;
@@ -86,8 +90,10 @@ void va_link_set(struct va_run *run, bool is_up)
 {
 	must_be_own(run);
 	if (!is_up)
-		va_when_gone(restore_link, "", 1);
+		link_aftermath = va_when_gone(restore_link, "", 1);
 	va_need(run, !switch_link(is_up), "SIOCSIFFLAGS");
+	if (is_up)
+		va_put_right(link_aftermath);
 }
 
 /* 0 as tc says; -1: there is no tc. */
@@ -124,7 +130,7 @@ void va_link_shape(struct va_run *run, uint64_t rate)
 
 	must_be_own(run);
 	snprintf(text, sizeof(text), "%llubit", (unsigned long long)rate);
-	va_when_gone(remove_shape, "", 1);
+	shape_aftermath = va_when_gone(remove_shape, "", 1);
 	rc = run_tc(argv);
 	if (rc)
 		va_skip(run, "%s",
@@ -136,4 +142,5 @@ void va_link_unshape(struct va_run *run)
 {
 	(void)run;
 	remove_shape(NULL);
+	va_put_right(shape_aftermath);
 }
