@@ -4,9 +4,13 @@
 that they name is one that --help names, every key of scenarios exists, files that they link are
 there, and both pages say the same commands.
 
+And src/verify/README.md: its table of error cases has what verbs-check holds both sides to, and the
+plan has each case that it names.
+
     docs_test.py UROCE
 """
 
+import fnmatch
 import os
 import re
 import subprocess
@@ -106,6 +110,49 @@ class Docs(unittest.TestCase):
     def test_the_readme_leads_there(self):
         for name in PAGES:
             self.assertIn(f"({name})", read("README.md"))
+
+
+class Cases(unittest.TestCase):
+    """src/verify/README.md, the default plan, and verbs-check say the same."""
+
+    STATES = {"ERROR": "error", "ALIVE": "as it was", "RESET": "RESET"}
+
+    def setUp(self):
+        self.text = read("src/verify/README.md")
+        self.plan = dict(line.split(None, 1)
+                         for line in output("verify", "--list").splitlines() if "/" in line.split()[0])
+
+    def owed(self):
+        """(case, what is wrong, request, receive, responder) of each scenario with a fault."""
+        program = os.path.join(os.path.dirname(UROCE), "verbs-check")
+        listed = subprocess.run([program, "--scenarios"], stdout=subprocess.PIPE, text=True,
+                                check=True, timeout=60).stdout
+        found = re.findall(r"^(\S+)\s+(.*): request (\w+), receive (\S+), responder (\w+)$",
+                           listed, re.M)
+        return [("function/" + re.sub("[/-]", "_", name), *more) for name, *more in found]
+
+    def test_error_cases(self):
+        rows = self.owed()
+        self.assertGreater(len(rows), 25)
+        for case, what, request, receive, state in rows:
+            self.assertIn(f"| `{case}` | {what} | {request} | {receive} | {self.STATES[state]} |\n",
+                          self.text)
+            self.assertIn(request, self.plan[case])
+            if receive != "-":
+                self.assertIn(receive, self.plan[case])
+
+    def test_every_status_has_a_case(self):
+        for status in ("LOC_LEN_ERR", "LOC_PROT_ERR", "WR_FLUSH_ERR", "MW_BIND_ERR",
+                       "REM_INV_REQ_ERR", "REM_ACCESS_ERR", "REM_OP_ERR", "RETRY_EXC_ERR",
+                       "RNR_RETRY_EXC_ERR"):
+            self.assertRegex(self.text, rf"\n\| `[a-z_]+/.*\b{status}\b")
+
+    def test_cases_that_are_named_are_in_the_plan(self):
+        groups = {name.split("/")[0] for name in self.plan}
+        names = [n for n in inline(self.text) if n.split("/")[0] in groups and "/" in n]
+        self.assertGreater(len(names), 60)
+        for name in names:
+            self.assertTrue(fnmatch.filter(self.plan, name), name)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
  */
 #include "tools/verbs_check/fault.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const char *vc_fault_str(enum vc_fault fault)
@@ -68,6 +69,23 @@ enum vc_fate vc_fault_fate(enum vc_fault fault)
 	};
 
 	return fates[fault];
+}
+
+void vc_fault_describe(enum vc_fault fault, char *out, size_t size)
+{
+	static const struct {
+		const char *requester;
+		const char *responder;
+		const char *fate;
+	} names[] = {
+#define VC_FAULT_NAMES(id, name, requester, responder, fate) {#requester, #responder, #fate},
+		VC_FAULTS(VC_FAULT_NAMES)
+#undef VC_FAULT_NAMES
+	};
+	bool has_receive = vc_fault_responder_status(fault) != IBV_WC_SUCCESS;
+
+	(void)snprintf(out, size, "request %s, receive %s, responder %s", names[fault].requester,
+		       has_receive ? names[fault].responder : "-", names[fault].fate);
 }
 
 bool vc_quirks_parse(const char *name, uint32_t *out_quirks)

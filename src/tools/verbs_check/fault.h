@@ -10,6 +10,7 @@
 
 #include <infiniband/verbs.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* What the fault leaves of the responder's QP without anybody calling ibv_modify_qp. */
@@ -68,6 +69,9 @@ enum ibv_wc_status vc_fault_responder_status(enum vc_fault fault);
 enum ibv_wc_status vc_fault_requester_quirk(enum vc_fault fault, uint32_t own, uint32_t peer);
 enum ibv_wc_status vc_fault_responder_quirk(enum vc_fault fault, uint32_t own);
 enum vc_fate vc_fault_fate(enum vc_fault fault);
+/* "request REM_INV_REQ_ERR, receive LOC_LEN_ERR, responder ERROR": the row, by the names of verbs;
+ * "receive -" where none is involved. */
+void vc_fault_describe(enum vc_fault fault, char *out, size_t size);
 
 /* False for a name that is no quirk list. */
 bool vc_quirks_parse(const char *name, uint32_t *out_quirks);

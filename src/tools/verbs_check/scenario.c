@@ -213,8 +213,16 @@ bool vc_scenarios_parse(const char *list, struct vc_scenario_set *out_set, char 
 
 void vc_scenarios_list(void)
 {
-	for (uint32_t i = 0; i < COUNT; i++)
-		printf("%-24s %s\n", scenarios[i].name, scenarios[i].what);
+	char owed[96];
+
+	for (uint32_t i = 0; i < COUNT; i++) {
+		printf("%-24s %s", scenarios[i].name, scenarios[i].what);
+		if (scenarios[i].fault != VC_FAULT_NONE) {
+			vc_fault_describe(scenarios[i].fault, owed, sizeof(owed));
+			printf(": %s", owed);
+		}
+		putchar('\n');
+	}
 }
 
 const char *vc_scenario_refusal(const struct vc_scenario *scenario, const struct vc_limits *limits)

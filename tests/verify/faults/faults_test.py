@@ -26,6 +26,7 @@ NOTICED = {
     "swapped-completions": ("send", "order"),
     "wrong-status": ("send", "status"),
     "hidden-error": ("access", "written without the right to"),
+    "other-error": ("rkey", "status"),
     "wrong-opcode": ("send", "opcode"),
     "wrong-byte-len": ("send", "byte_len"),
     "wrong-immediate": ("send", "immediate"),

@@ -185,6 +185,9 @@ static bool change(struct plant_context *pc, struct ibv_wc *wc)
 			wc->status = IBV_WC_LOC_PROT_ERR;
 	} else if (plant_draw(PLANT_HIDDEN_ERROR)) {
 		wc->status = IBV_WC_SUCCESS;
+	} else if (plant_draw(PLANT_OTHER_ERROR)) {
+		wc->status =
+			wc->status == IBV_WC_REM_OP_ERR ? IBV_WC_REM_ACCESS_ERR : IBV_WC_REM_OP_ERR;
 	}
 	if (plant_draw(PLANT_WRONG_WR_ID))
 		wc->wr_id ^= 1;
