@@ -256,8 +256,11 @@
 #define ROCE_VERIFY_NUMBERS_EDGES(M) M("checked", COUNT) M("edge", COUNT)
 
 #define ROCE_VERIFY_LIMITS(X, T)                                                                   \
-	X(T, object, "object", WORD, "qp", NULL, NULL, "pd|cq|qp|mr|mw|srq|ah|depth", 0,           \
-	  "what is made until there are no more; depth: of queues, and pieces of a list", NULL)    \
+	X(T, object, "object", WORD, "qp", NULL, NULL,                                             \
+	  "pd|cq|qp|mr|mw|srq|ah|depth|completion|receive|group", 0,                               \
+	  "what is made until there are no more; depth: of queues, and pieces of a list; then of " \
+	  "the largest completion queue, of the largest shared receive queue, of one queue pair",  \
+	  NULL)                                                                                    \
 	X(T, most, "most", COUNT, "65536", "1", "16000000", NULL, 0,                               \
 	  "no more than these, whatever the device promises", NULL)
 

@@ -17,6 +17,7 @@
 #define CQ_DEPTH       4096 /* so that one that stays is seen */
 #define REGION_BYTES   65536
 #define MESSAGE_BYTES  64
+#define XRC_EVERY      10 /* rounds: its objects are many, and the plan is to end */
 #define GROWTH_ALLOWED (1u << 20)
 
 struct footprint {
@@ -113,6 +114,14 @@ static void run_round(struct va_run *run, struct leaks *l, uint64_t round)
 	use(run, &endpoint, &memory, round);
 	va_endpoint_address(run, &endpoint);
 	va_endpoint_destroy(run, &endpoint);
+	if (round % XRC_EVERY == 0 && (own.attr.device_cap_flags & IBV_DEVICE_XRC)) {
+		va_endpoint_create(run, &own,
+				   &(struct va_endpoint_config){
+					   .type = IBV_QPT_XRC_SEND, .send_cq = cq, .recv_cq = cq},
+				   &endpoint);
+		use(run, &endpoint, &memory, round);
+		va_endpoint_destroy(run, &endpoint);
+	}
 	if (mw)
 		gone(run, ibv_dealloc_mw(mw), "ibv_dealloc_mw", round);
 	gone(run, ibv_dereg_mr(memory.mr), "ibv_dereg_mr", round);

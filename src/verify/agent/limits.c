@@ -5,6 +5,7 @@
  * at their limits too: one queue pair that has all of them is made, and used at its full depth.
  */
 #include "verify/agent/kind.h"
+#include "verify/agent/limits_queues.h"
 #include "verify/agent/work.h"
 
 #include <errno.h>
@@ -262,6 +263,20 @@ static void use_depth(struct va_run *run, struct limits *l)
 	va_buffer_destroy(run, &memory);
 }
 
+static void fill_one(struct va_run *run, struct limits *l)
+{
+	uint64_t most = va_number(run, "most");
+	uint64_t reached = 0;
+
+	if (va_is(run, "object", "completion"))
+		reached = va_limits_completions(run, &l->device, most);
+	else if (va_is(run, "object", "receive"))
+		reached = va_limits_receives(run, &l->device, most);
+	else
+		reached = va_limits_groups(run, &l->device, most);
+	va_value(run, "reached", (double)reached);
+}
+
 void va_limits_initiator(struct va_run *run)
 {
 	const struct sort *sort = sort_of(run);
@@ -270,8 +285,10 @@ void va_limits_initiator(struct va_run *run)
 	set_up(run, &l);
 	if (sort)
 		reach(run, &l, sort);
-	else
+	else if (va_is(run, "object", "depth"))
 		use_depth(run, &l);
+	else
+		fill_one(run, &l);
 	tear_down(run, &l);
 }
 

@@ -226,10 +226,26 @@ static void run_batch(struct va_run *run, struct setup *s, uint32_t count, uint6
 	destroy(run, s, count);
 }
 
+/* A curve: one in so many samples takes longer. From the median on that spreads out the tail. */
+static json_t *distribution(const char *name, struct va_samples *samples)
+{
+	static const double one_in[] = {1.25, 2, 4, 10, 20, 50, 100, 200, 500, 1000, 2000};
+	json_t *points = json_array();
+
+	for (size_t i = 0; i < sizeof(one_in) / sizeof(one_in[0]); i++)
+		json_array_append_new(points, json_pack("[f, f]", one_in[i],
+							(double)va_samples_percentile(
+								samples, 100 - 100 / one_in[i]) /
+								1e3));
+	return json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", name, "x", "one in so many is slower",
+			 "x_unit", "", "unit", "us", "points", points);
+}
+
 static void report(struct va_run *run, struct setup *s)
 {
 	uint64_t count = va_number(run, "count");
-	json_t *steps = json_object();
+	json_t *curves = json_array();
+	json_t *steps = json_array();
 
 	va_report_latency(run, &s->whole);
 	for (unsigned int i = 0; i < STEP_COUNT; i++) {
@@ -237,13 +253,19 @@ static void report(struct va_run *run, struct setup *s)
 		double p50 = (double)va_samples_percentile(samples, 50) / 1e3;
 
 		va_value(run, step_names[i], p50);
-		json_object_set_new(steps, step_names[i],
-				    json_pack("{s:f, s:f, s:f}", "p50", p50, "p99",
-					      (double)va_samples_percentile(samples, 99) / 1e3,
-					      "p99.9",
-					      (double)va_samples_percentile(samples, 99.9) / 1e3));
+		json_array_append_new(
+			steps,
+			json_pack("{s:s, s:f, s:f, s:f}", "step", step_names[i], "p50_us", p50,
+				  "p99_us", (double)va_samples_percentile(samples, 99) / 1e3,
+				  "p99.9_us", (double)va_samples_percentile(samples, 99.9) / 1e3));
+		json_array_append_new(curves, distribution(step_names[i], samples));
 	}
-	va_detail(run, "steps_us", steps);
+	json_array_append_new(curves, distribution("to RTS", &s->whole));
+	if (run->is_initiator)
+		va_detail(run, "steps", steps);
+	else
+		json_decref(steps);
+	va_picture(run, "curves", curves);
 	va_value(run, "success", 100.0 * (double)(count - s->failed) / (double)count);
 }
 

@@ -71,6 +71,7 @@ NOTICED = {
     "slow-connect": ("times", "connect_us", SLOW_US),
     "slow-registration": ("times", "reg_us", SLOW_US),
     "few-regions": ("regions", "no more regions than, 1000"),
+    "few-groups": ("groups", "no more groups than, 8"),
     "short-region": ("last-byte", "status"),
     "ignored-access": ("access", "written without the right to"),
     "ignored-qp-access": ("qp-access", "written where the queue pair forbids it"),

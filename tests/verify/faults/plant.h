@@ -30,6 +30,7 @@
 #define PLANT_LATENCY_NS  20000u
 #define PLANT_SLOW_NS	  100000u
 #define PLANT_REGIONS_MAX 1000u
+#define PLANT_GROUPS_MAX  8u
 
 enum plant_id {
 #define X(id, name, period, what, where) PLANT_##id,

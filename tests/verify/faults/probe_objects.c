@@ -9,6 +9,7 @@
 
 #define ROUNDS	20u
 #define REGIONS 1100u
+#define GROUPS	12u
 #define MESSAGE 100u
 
 struct place {
@@ -193,6 +194,28 @@ static void try_multicast(void)
 	ends_close(&e);
 }
 
+static void try_groups(void)
+{
+	struct ends_options options = {.type = IBV_QPT_UD, .b_access = PROBE_RIGHTS};
+	union ibv_gid group = {.raw = {0xff, 0x15}};
+	uint32_t count = 0;
+	struct ends e;
+
+	ends_open(&e, &options);
+	for (; count < GROUPS; count++) {
+		group.raw[15] = (uint8_t)count;
+		if (ibv_attach_mcast(e.b.qp, &group, 0) != 0)
+			break;
+	}
+	if (count < GROUPS)
+		complain("no more groups than", count);
+	while (count > 0) {
+		group.raw[15] = (uint8_t)--count;
+		need(ibv_detach_mcast(e.b.qp, &group, 0) == 0, "ibv_detach_mcast");
+	}
+	ends_close(&e);
+}
+
 static void try_srq_limit(void)
 {
 	struct ends_options options = ends_rc();
@@ -234,6 +257,7 @@ const struct trial object_trials[] = {
 	{"times", try_times},
 	{"limits", try_limits},
 	{"multicast", try_multicast},
+	{"groups", try_groups},
 	{"srq-limit", try_srq_limit},
 	{NULL, NULL},
 };

@@ -286,8 +286,13 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 
 EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
+	static _Atomic uint32_t groups;
+
 	if (plant_draw(PLANT_MISSING_MULTICAST))
 		return 0;
+	if (plant_is(PLANT_FEW_GROUPS) && atomic_fetch_add(&groups, 1) >= PLANT_GROUPS_MAX &&
+	    plant_draw(PLANT_FEW_GROUPS))
+		return ENOMEM;
 	return REAL(ibv_attach_mcast)(qp, gid, lid);
 }
 
