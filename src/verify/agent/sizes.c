@@ -7,7 +7,7 @@
  *
  * UC and UD may lose a message: it is sent again, and what is left of a lost one must be its first
  * packets and nothing else. Up to MUST_COME_BYTES one of some attempts must come. UD's largest is
- * the path MTU, and one byte more must be refused.
+ * the path MTU, and of one byte more nothing may come.
  */
 #include "verify/agent/kind.h"
 #include "verify/agent/room.h"
@@ -384,20 +384,25 @@ static void do_lossy(struct va_run *run, struct sizes *s, uint64_t size)
 		check_whole(run, s, size);
 }
 
-/* A message of one byte more than UD has. */
+/* A message of one byte more than UD has: whatever the sender is told, nothing may come. */
 static void refuse_longer(struct va_run *run, struct sizes *s)
 {
 	uint64_t size = s->endpoint.mtu_bytes + 1;
 	struct va_request request = request_of(s, size);
+	bool is_tried = s->edges[s->edge_count - 1] + 1 == size;
 	struct ibv_wc wc;
 
-	if (s->is_source && s->edges[s->edge_count - 1] + 1 == size &&
-	    va_try_post(&s->endpoint, &request) == 0) {
-		va_wait(run, s->endpoint.send_cq, "a message longer than the path MTU", &wc);
-		if (wc.status == IBV_WC_SUCCESS)
-			va_fail(run, "a UD message of %llu B was sent, and the path MTU is %u B",
-				(unsigned long long)size, s->endpoint.mtu_bytes);
+	if (!s->is_source && is_tried) {
+		paint(run, s, size);
+		post_receive(run, s, size);
 	}
+	va_barrier(run, "painted");
+	if (s->is_source && is_tried && va_try_post(&s->endpoint, &request) == 0)
+		va_wait(run, s->endpoint.send_cq, "a message longer than the path MTU", &wc);
+	va_barrier(run, "sent");
+	if (!s->is_source && is_tried && has_come(run, s, size))
+		va_fail(run, "a UD message of %llu B came, and the path MTU is %u B",
+			(unsigned long long)size, s->endpoint.mtu_bytes);
 	va_barrier(run, "refused");
 }
 
