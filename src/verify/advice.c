@@ -14,7 +14,9 @@ struct advice {
 };
 
 static const struct advice table[] = {
-	{NULL, "expected 0x|wrong byte|differs|wrong immediate|wr_id|returned |left |doubled",
+	{NULL,
+	 "expected 0x|wrong byte|differs|wrong immediate|wr_id|returned |left |doubled|changed a "
+	 "byte|was taken by",
 	 "Contents were wrong, which congestion never does: run the case again with its seed. "
 	 "Where it "
 	 "is found again, look at driver and firmware; where not, at memory (edac-util), PCIe "
@@ -83,7 +85,7 @@ static const struct advice table[] = {
 	 "bound."},
 	{"resources", NULL,
 	 "Compare rdma resource show before and after; what grows is not given back."},
-	{"function", NULL,
+	{"function|sizes|edges|ordering|contention|integrity|interoperation", NULL,
 	 "Run it alone with its seed, then the same against uroce on one side: it tells which of "
 	 "the "
 	 "two adapters departs from the specification."},
