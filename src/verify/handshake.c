@@ -47,7 +47,7 @@ static bool is_nonce(const char *text)
 static bool is_same_version(const json_t *message)
 {
 	return strcmp(roce_json_text(message, "version"), UROCE_VERSION) == 0 &&
-	       json_integer_value(json_object_get(message, "protocol")) == ROCE_VERIFY_PROTOCOL;
+	       roce_json_integer(message, "protocol") == ROCE_VERIFY_PROTOCOL;
 }
 
 static json_t *hear(struct roce_lines *lines, const char *key, const char *word, char *reason)
@@ -98,9 +98,10 @@ static bool send_begin(struct roce_lines *lines, const char *token, const json_t
 					     "nonce", nonce, "proof", proof)))
 		return refuse(reason, "the connection was closed");
 	if (!is_same)
-		return refuse(reason, "the server is version %s (protocol %d), and this is %s (%d)",
+		return refuse(reason,
+			      "the server is version %s (protocol %lld), and this is %s (%d)",
 			      show(roce_json_text(server, "version"), shown),
-			      (int)roce_json_number(server, "protocol"), UROCE_VERSION,
+			      (long long)roce_json_integer(server, "protocol"), UROCE_VERSION,
 			      ROCE_VERIFY_PROTOCOL);
 	return true;
 }
@@ -158,9 +159,9 @@ static bool judge_begin(const json_t *begin, const char *token, const char *nonc
 
 	if (!is_same_version(begin))
 		return refuse(reason,
-			      "the client is version %s (protocol %d), and the server %s (%d)",
+			      "the client is version %s (protocol %lld), and the server %s (%d)",
 			      show(roce_json_text(begin, "version"), shown),
-			      (int)roce_json_number(begin, "protocol"), UROCE_VERSION,
+			      (long long)roce_json_integer(begin, "protocol"), UROCE_VERSION,
 			      ROCE_VERIFY_PROTOCOL);
 	if (!is_nonce(roce_json_text(begin, "nonce")) ||
 	    !roce_verify_proof_make(token, "client", nonce, roce_json_text(begin, "nonce"),

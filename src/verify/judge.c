@@ -23,12 +23,16 @@ static bool take_values(struct roce_verify_outcome *o, json_t *const results[ROC
 
 		json_object_foreach(values, name, value)
 		{
-			if (roce_verify_number_find(o->c->kind, name) < 0 ||
-			    !json_is_number(value) || !isfinite(json_number_value(value))) {
+			bool is_known = roce_verify_number_find(o->c->kind, name) >= 0;
+
+			if (!is_known || !json_is_number(value) ||
+			    !isfinite(json_number_value(value))) {
 				o->verdict = ROCE_VERIFY_FAIL;
 				roce_verify_outcome_reason(
-					o, "the %s sent a number %s that kind %s has not",
-					roce_verify_side_str((enum roce_verify_side)side), name,
+					o, "the %s sent %s %s, %s kind %s",
+					roce_verify_side_str((enum roce_verify_side)side),
+					is_known ? "no number as" : "a number", name,
+					is_known ? "which is one of" : "which is none of",
 					o->c->kind->name);
 				return false;
 			}
@@ -127,36 +131,42 @@ static void hold_to_threshold(struct roce_verify_outcome *o)
 				   o->others, o->c->kind->numbers[o->c->value].name, value, text);
 }
 
-static void judge_value(struct roce_verify_outcome *o, const struct roce_verify_record *record)
+/* What the threshold is a factor of. False: there is nothing to hold the value to, which is said; a
+ * floor of 0 would let every rate pass. */
+static bool take_floor(struct roce_verify_outcome *o, const struct roce_verify_record *record)
 {
-	const struct roce_verify_outcome *floor = NULL;
+	const char *name = o->threshold->of;
+	const struct roce_verify_outcome *floor = roce_verify_record_find(record, name);
 
-	o->threshold = roce_verify_case_threshold(o->c, record->profile);
-	if (!o->threshold) {
-		/* Checks that found no fault need no number. */
-		o->verdict = o->c->kind->numbers[o->c->value].unit == ROCE_VERIFY_COUNT
-				     ? ROCE_VERIFY_PASS
-				     : ROCE_VERIFY_MEASURED;
-		return;
-	}
-	if (!o->has_value) {
-		o->verdict = ROCE_VERIFY_FAIL;
-		roce_verify_outcome_reason(o, "no value %s was measured",
-					   o->c->kind->numbers[o->c->value].name);
-		return;
-	}
-	if (o->threshold->of) {
-		floor = roce_verify_record_find(record, o->threshold->of);
-		if (!floor) {
-			o->verdict = ROCE_VERIFY_MEASURED;
-			roce_verify_outcome_reason(o, "not judged: %s has no value",
-						   o->threshold->of);
-			return;
-		}
+	if (floor && floor->verdict != ROCE_VERIFY_FAIL && floor->value > 0) {
 		o->has_floor = true;
 		o->floor = floor->value;
+		return true;
 	}
-	hold_to_threshold(o);
+	o->verdict = ROCE_VERIFY_MEASURED;
+	roce_verify_outcome_reason(o, "not judged: %s %s", name,
+				   !floor				? "has no value"
+				   : floor->verdict == ROCE_VERIFY_FAIL ? "has failed"
+									: "is 0");
+	return false;
+}
+
+static void judge_value(struct roce_verify_outcome *o, const struct roce_verify_record *record)
+{
+	const struct roce_verify_number *number = &o->c->kind->numbers[o->c->value];
+
+	o->threshold = roce_verify_case_threshold(o->c, record->profile);
+	if (!o->has_value) {
+		/* A side that says "ok" of nothing has proved nothing. */
+		o->verdict = ROCE_VERIFY_FAIL;
+		roce_verify_outcome_reason(o, "no value %s was measured", number->name);
+	} else if (!o->threshold) {
+		/* Checks that found no fault need no threshold. */
+		o->verdict =
+			number->unit == ROCE_VERIFY_COUNT ? ROCE_VERIFY_PASS : ROCE_VERIFY_MEASURED;
+	} else if (!o->threshold->of || take_floor(o, record)) {
+		hold_to_threshold(o);
+	}
 }
 
 void roce_verify_judge(struct roce_verify_outcome *outcome,

@@ -137,6 +137,8 @@ static void judge__measured_without_threshold(void **state)
 	expect(f, "floor/f", P50(3), OK, ROCE_VERIFY_MEASURED, NULL);
 	f->record.profile = "100g";
 	expect(f, "a/most", P50(30), OK, ROCE_VERIFY_MEASURED, NULL);
+	expect(f, "a/most", OK, OK, ROCE_VERIFY_FAIL, "no value p50 was measured");
+	expect(f, "a/check", OK, OK, ROCE_VERIFY_FAIL, "no value operations was measured");
 	expect(f, "a/check", "{\"verdict\":\"ok\",\"values\":{\"operations\":3}}", OK,
 	       ROCE_VERIFY_PASS, NULL);
 }
@@ -146,6 +148,10 @@ static void judge__ratios_need_their_floor(void **state)
 	struct fixture *f = *state;
 
 	expect(f, "a/ratio", P50(9), OK, ROCE_VERIFY_MEASURED, "not judged: floor/f has no value");
+	(void)judge(f, "floor/f", P50(0), OK);
+	expect(f, "a/ratio", P50(9), OK, ROCE_VERIFY_MEASURED, "not judged: floor/f is 0");
+	(void)judge(f, "floor/f", P50(4), FAIL("lost"));
+	expect(f, "a/ratio", P50(9), OK, ROCE_VERIFY_MEASURED, "not judged: floor/f has failed");
 	(void)judge(f, "floor/f", P50(4), OK);
 	expect(f, "a/ratio", P50(12), OK, ROCE_VERIFY_PASS, NULL);
 	expect(f, "a/ratio", P50(12.5), OK, ROCE_VERIFY_FAIL,
@@ -160,6 +166,9 @@ static void judge__failure_of_either_side_counts(void **state)
 	expect(f, "a/most", FAIL("status 12"), SKIP("x"), ROCE_VERIFY_FAIL, "initiator: status 12");
 	expect(f, "a/most", FAIL("a"), FAIL("b"), ROCE_VERIFY_FAIL, "initiator: a; target: b");
 	expect(f, "a/most", FAIL("a"), FAIL("a"), ROCE_VERIFY_FAIL, "both sides: a");
+	/* a peer's words do not steer the terminal */
+	expect(f, "a/most", OK, FAIL("\\u001b[2Jx\\ny \u00e9"), ROCE_VERIFY_FAIL,
+	       "target: ?[2Jx?y \u00e9");
 	expect(f, "a/most", SKIP("no atomics"), OK, ROCE_VERIFY_SKIPPED, "initiator: no atomics");
 	expect(f, "a/most", SKIP("none"), NULL, ROCE_VERIFY_SKIPPED, "initiator: none");
 	expect(f, "a/most", P50(1), NULL, ROCE_VERIFY_FAIL, "the target gave no result");
@@ -171,9 +180,9 @@ static void judge__numbers_must_be_the_kinds(void **state)
 	struct fixture *f = *state;
 
 	expect(f, "a/most", "{\"verdict\":\"ok\",\"values\":{\"p51\":1}}", OK, ROCE_VERIFY_FAIL,
-	       "the initiator sent a number p51 that kind latency has not");
+	       "the initiator sent a number p51, which is none of kind latency");
 	expect(f, "a/most", "{\"verdict\":\"ok\",\"values\":{\"p50\":\"1\"}}", OK, ROCE_VERIFY_FAIL,
-	       "the initiator sent a number p50 that kind latency has not");
+	       "the initiator sent no number as p50, which is one of kind latency");
 	expect(f, "a/most", OK, OK, ROCE_VERIFY_FAIL, "no value p50 was measured");
 	/* either side may measure; the initiator goes first */
 	expect(f, "a/most", OK, P50(11), ROCE_VERIFY_FAIL, "p50 is 11 us, expected at most 10 us");

@@ -181,3 +181,8 @@ double roce_json_number(const json_t *object, const char *name)
 {
 	return json_number_value(json_object_get(object, name));
 }
+
+json_int_t roce_json_integer(const json_t *object, const char *name)
+{
+	return json_integer_value(json_object_get(object, name));
+}

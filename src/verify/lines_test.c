@@ -136,12 +136,16 @@ static void lines__sends_what_it_receives(void **state)
 
 	roce_lines_init(&other, e->other, 64);
 	e->other = -1;
-	assert_int_equal(
-		roce_lines_send(&other, json_pack("{s:s, s:f}", "is", "line\n2", "n", 1.5)), 0);
+	assert_int_equal(roce_lines_send(&other, json_pack("{s:s, s:f, s:I}", "is", "line\n2", "n",
+							   1.5, "i", (json_int_t)INT64_MIN)),
+			 0);
 	assert_int_equal(roce_lines_receive(&e->lines, roce_clock_now() + ROCE_NS_PER_S, &object),
 			 0);
 	assert_string_equal(roce_json_text(object, "is"), "line\n2");
 	assert_true(roce_json_number(object, "n") == 1.5);
+	assert_int_equal(roce_json_integer(object, "n"), 0);
+	assert_int_equal(roce_json_integer(object, "i"), INT64_MIN);
+	assert_int_equal(roce_json_integer(object, "is"), 0);
 	json_decref(object);
 	roce_lines_fini(&other);
 }

@@ -91,13 +91,17 @@ uint32_t roce_verify_record_count(const struct roce_verify_record *record,
 
 void roce_verify_outcome_reason(struct roce_verify_outcome *outcome, const char *fmt, ...)
 {
+	char *text;
 	va_list ap;
 
-	free(outcome->reason);
 	va_start(ap, fmt);
-	if (vasprintf(&outcome->reason, fmt, ap) < 0)
-		outcome->reason = NULL;
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
 	va_end(ap);
+	for (unsigned char *p = (unsigned char *)text; p && *p; p++)
+		*p = *p < 0x20 || *p == 0x7f ? '?' : *p;
+	free(outcome->reason);
+	outcome->reason = text;
 }
 
 static size_t append_bound(const struct roce_verify_outcome *o, const char *word, double bound,

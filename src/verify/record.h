@@ -83,6 +83,8 @@ const struct roce_verify_outcome *roce_verify_record_find(const struct roce_veri
 uint32_t roce_verify_record_count(const struct roce_verify_record *record,
 				  enum roce_verify_verdict verdict);
 
+/* Words of a peer may be in it: what would steer a terminal, or is not allowed in XML, is replaced.
+ */
 __attribute__((format(printf, 2, 3))) void
 roce_verify_outcome_reason(struct roce_verify_outcome *outcome, const char *fmt, ...);
 

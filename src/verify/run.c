@@ -95,7 +95,7 @@ static bool take_message(struct runner *r, int side, json_t *message)
 		json_object_del(message, "run");
 		return true;
 	}
-	if ((uint32_t)roce_json_number(message, "run") != r->number)
+	if (roce_json_integer(message, "run") != (json_int_t)r->number)
 		return true; /* alive, or of a case that was stopped */
 	if (strcmp(is, "relay") == 0)
 		return send_to(r, !side,
@@ -180,7 +180,7 @@ static bool say_hello(struct runner *r)
 	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
 		const json_t *facts = r->record->facts[side];
 
-		if ((int)roce_json_number(facts, "protocol") != ROCE_VERIFY_PROTOCOL ||
+		if (roce_json_integer(facts, "protocol") != ROCE_VERIFY_PROTOCOL ||
 		    strcmp(roce_json_text(facts, "version"), UROCE_VERSION) != 0)
 			return break_off(r, "the %s's agent is version %s, and this is %s",
 					 side_str(side), roce_json_text(facts, "version"),
@@ -234,8 +234,6 @@ static bool await_results(struct runner *r)
 
 static void finish(struct runner *r, struct roce_verify_outcome *o, bool is_good)
 {
-	bool is_late = roce_clock_now() > r->deadline;
-
 	roce_verify_judge(o, r->results, r->record);
 	if (!is_good && o->verdict != ROCE_VERIFY_FAIL) {
 		o->verdict = ROCE_VERIFY_FAIL;
@@ -245,7 +243,7 @@ static void finish(struct runner *r, struct roce_verify_outcome *o, bool is_good
 	if (!is_good && (!o->reason || !r->results[0] || !r->results[1]))
 		roce_verify_outcome_reason(
 			o, "%s", r->record->broken_off ? r->record->broken_off : "broken off");
-	else if (is_late && !r->is_one_done)
+	else if ((!r->results[0] || !r->results[1]) && !r->is_one_done)
 		roce_verify_outcome_reason(o, "not ended in %g s (%s)", o->c->timeout_s,
 					   !r->results[0] && !r->results[1] ? "neither side"
 					   : r->results[0]		    ? "target"

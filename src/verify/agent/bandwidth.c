@@ -301,7 +301,7 @@ static bool is_all_received(const struct bandwidth *b, roce_ns_t now)
 		return true;
 	if (!b->theirs)
 		return false;
-	if (!b->has_receives || b->received >= (uint64_t)roce_json_number(b->theirs, "completed"))
+	if (!b->has_receives || b->received >= (uint64_t)roce_json_integer(b->theirs, "completed"))
 		return true;
 	return !b->is_reliable && now - b->received_at > QUIET_NS;
 }

@@ -49,9 +49,9 @@ void va_buffer_exchange(struct va_run *run, const struct va_buffer *own, struct 
 			       (json_int_t)own->mr->rkey, "bytes", (json_int_t)own->bytes));
 
 	*out = (struct va_remote){
-		.address = (uint64_t)json_integer_value(json_object_get(theirs, "address")),
-		.rkey = (uint32_t)json_integer_value(json_object_get(theirs, "rkey")),
-		.bytes = (uint64_t)json_integer_value(json_object_get(theirs, "bytes")),
+		.address = (uint64_t)roce_json_integer(theirs, "address"),
+		.rkey = (uint32_t)roce_json_integer(theirs, "rkey"),
+		.bytes = (uint64_t)roce_json_integer(theirs, "bytes"),
 	};
 	json_decref(theirs);
 }

@@ -110,7 +110,7 @@ static void set_address(struct va_device *device, const struct ibv_gid_entry *en
 
 static uint8_t wanted_port(const struct va_run *run)
 {
-	uint8_t port = (uint8_t)roce_json_number(run->where, "port");
+	uint8_t port = (uint8_t)roce_json_integer(run->where, "port");
 
 	return port ? port : 1;
 }

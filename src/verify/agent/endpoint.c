@@ -86,7 +86,7 @@ json_t *va_endpoint_facts(const struct va_endpoint *endpoint)
 void va_endpoint_take(struct va_run *run, struct va_endpoint *endpoint, const json_t *facts)
 {
 	const char *gid = roce_json_text(facts, "gid");
-	uint32_t mtu = (uint32_t)roce_json_number(facts, "mtu");
+	uint32_t mtu = (uint32_t)roce_json_integer(facts, "mtu");
 
 	if (strlen(gid) != 32 || mtu < 256 || mtu > 4096)
 		va_fail(run, "the other side sent no facts of a queue pair");
@@ -97,11 +97,11 @@ void va_endpoint_take(struct va_run *run, struct va_endpoint *endpoint, const js
 			va_fail(run, "the other side sent no GID");
 		endpoint->peer_gid.raw[i] = (uint8_t)byte;
 	}
-	endpoint->peer_qpn = (uint32_t)roce_json_number(facts, "qpn") & 0xffffff;
-	endpoint->peer_psn = (uint32_t)roce_json_number(facts, "psn") & 0xffffff;
-	endpoint->peer_target_qpn = (uint32_t)roce_json_number(facts, "target_qpn") & 0xffffff;
-	endpoint->peer_srqn = (uint32_t)roce_json_number(facts, "srqn");
-	endpoint->peer_reads = (uint32_t)roce_json_number(facts, "reads");
+	endpoint->peer_qpn = (uint32_t)roce_json_integer(facts, "qpn") & 0xffffff;
+	endpoint->peer_psn = (uint32_t)roce_json_integer(facts, "psn") & 0xffffff;
+	endpoint->peer_target_qpn = (uint32_t)roce_json_integer(facts, "target_qpn") & 0xffffff;
+	endpoint->peer_srqn = (uint32_t)roce_json_integer(facts, "srqn");
+	endpoint->peer_reads = (uint32_t)roce_json_integer(facts, "reads");
 	endpoint->mtu_bytes = mtu < endpoint->device->mtu_bytes ? mtu : endpoint->device->mtu_bytes;
 	if (endpoint->config.mtu_bytes && endpoint->config.mtu_bytes < endpoint->mtu_bytes)
 		endpoint->mtu_bytes = endpoint->config.mtu_bytes;

@@ -61,7 +61,7 @@ static struct va_run make_run(struct agent *agent, json_t *order, int fd)
 	double timeout_s = roce_json_number(order, "timeout_s");
 	struct va_run run = {
 		.is_initiator = strcmp(roce_json_text(order, "role"), "initiator") == 0,
-		.seed = (uint64_t)json_integer_value(json_object_get(order, "seed")),
+		.seed = (uint64_t)roce_json_integer(order, "seed"),
 		.number = agent->run,
 		.deadline = roce_clock_now() + (roce_ns_t)(timeout_s * 1e9),
 		.parameters = json_object_get(order, "parameters"),
@@ -116,7 +116,7 @@ __attribute__((noreturn)) static void be_case(struct agent *agent, json_t *order
 		va_fail(&run, "cases of kind %s are not allowed here, only %s", name,
 			agent->own->kinds);
 	if (!kind)
-		va_fail(&run, "this agent has no kind %s", roce_json_text(order, "kind"));
+		va_fail(&run, "this agent has no kind %s", name);
 	if (run.is_initiator)
 		kind->initiator(&run);
 	else
@@ -137,24 +137,26 @@ __attribute__((noreturn)) static void be_hello(struct agent *agent, int fd)
 		      : 0);
 }
 
-static void fail_start(struct agent *agent, int error)
+static void fail_start(struct agent *agent, uint32_t run, bool is_hello, int error)
 {
-	send_up(agent, json_pack("{s:s, s:i, s:s, s:s+}", "is", "result", "run", (int)agent->run,
-				 "verdict", "fail", "reason",
+	send_up(agent, json_pack("{s:s, s:i, s:s, s:s+}", "is", is_hello ? "hello" : "result",
+				 "run", (int)run, "verdict", "fail", "reason",
 				 "no process for the case: ", strerror(error)));
 }
 
 static void start(struct agent *agent, json_t *order, bool is_hello)
 {
+	uint32_t run = (uint32_t)roce_json_integer(order, "run");
 	pid_t self = getpid();
 	int fds[2];
 
-	agent->run = (uint32_t)roce_json_number(order, "run");
-	agent->is_hello = is_hello;
+	/* One that runs keeps its number: what it says is its own. */
 	if (agent->pid > 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) {
-		fail_start(agent, agent->pid > 0 ? EBUSY : errno);
+		fail_start(agent, run, is_hello, agent->pid > 0 ? EBUSY : errno);
 		return;
 	}
+	agent->run = run;
+	agent->is_hello = is_hello;
 	agent->pid = fork();
 	if (!agent->pid) {
 		/* A group of its own: a case may start programs, which end with it. */
@@ -169,7 +171,7 @@ static void start(struct agent *agent, json_t *order, bool is_hello)
 	}
 	close(fds[1]);
 	if (agent->pid < 0) {
-		fail_start(agent, errno);
+		fail_start(agent, run, is_hello, errno);
 		close(fds[0]);
 		return;
 	}
@@ -254,7 +256,7 @@ static void obey(struct agent *agent, json_t *order)
 		end_child(agent, true);
 	} else if (strcmp(what, "relay") == 0) {
 		/* One that comes after the child's end has nobody to go to. */
-		if (agent->pid > 0 && (uint32_t)roce_json_number(order, "run") == agent->run)
+		if (agent->pid > 0 && (uint32_t)roce_json_integer(order, "run") == agent->run)
 			(void)roce_lines_send(&agent->child, json_incref(order));
 	} else if (strcmp(what, "quit") == 0) {
 		end_child(agent, true);

@@ -189,7 +189,7 @@ static void write_all(struct va_run *run, struct many *m, const json_t *theirs)
 {
 	const json_t *keys = json_object_get(theirs, "keys");
 	struct va_remote remote = {
-		.address = (uint64_t)json_integer_value(json_object_get(theirs, "address")),
+		.address = (uint64_t)roce_json_integer(theirs, "address"),
 	};
 	struct va_request request = {
 		.opcode = IBV_WR_RDMA_WRITE,

@@ -38,7 +38,7 @@ void va_address_take(struct va_run *run, const struct va_device *device, const j
 		     struct sockaddr_storage *out)
 {
 	*out = device->address; /* family, and the scope of link-local ones */
-	*port_of(out) = htons((uint16_t)roce_json_number(theirs, "port"));
+	*port_of(out) = htons((uint16_t)roce_json_integer(theirs, "port"));
 	if (inet_pton(out->ss_family, roce_json_text(theirs, "host"),
 		      (void *)(uintptr_t)host_of(out)) != 1)
 		va_fail(run, "the sides have addresses of different families");
