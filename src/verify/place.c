@@ -59,13 +59,12 @@ __attribute__((noreturn, format(printf, 3, 4))) static void die(const struct set
 
 /* ---- an agent's process ---- */
 
-static void await(const struct set_up *s, int fd)
+static void await(int fd)
 {
 	char byte;
 
 	if (read(fd, &byte, 1) != 1)
 		_exit(1); /* the other one has said why */
-	(void)s;
 }
 
 static void signal_ready(int fd)
@@ -95,12 +94,12 @@ static void enter_namespace(const struct set_up *s, enum roce_verify_side side, 
 			_exit(1);
 		need(s, roce_veth_create(s->mtu, peer), "no veth");
 	} else {
-		await(s, keeper);
+		await(keeper);
 	}
 	need(s, roce_veth_configure(side == ROCE_VERIFY_INITIATOR ? 1 : 2, s->mtu),
 	     "the veth gets no address");
 	signal_ready(keeper);
-	await(s, keeper);
+	await(keeper);
 	need(s, roce_veth_await(), "the veth does not come up");
 }
 
@@ -120,6 +119,7 @@ __attribute__((noreturn)) static void be_agent(const struct set_up *s, enum roce
 	char fd_text[16];
 	char *argv[ARGUMENTS_MAX] = {(char *)(uintptr_t)s->launch->agent,
 				     (char *)(uintptr_t) "--fd", fd_text};
+	int argc = 3;
 	int agent = fcntl(s->agent_fds[side], F_DUPFD_CLOEXEC, COPY_FD);
 	int report = fcntl(s->report, F_DUPFD_CLOEXEC, COPY_FD);
 	struct set_up own = *s;
@@ -131,9 +131,10 @@ __attribute__((noreturn)) static void be_agent(const struct set_up *s, enum roce
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	reset_signals();
 	snprintf(fd_text, sizeof(fd_text), "%d", AGENT_FD);
-	for (int i = 0; s->launch->arguments && s->launch->arguments[i] && i + 4 < ARGUMENTS_MAX;
-	     i++)
-		argv[3 + i] = (char *)(uintptr_t)s->launch->arguments[i];
+	if (s->mtu) /* what an interface is called does not tell whose it is */
+		argv[argc++] = (char *)(uintptr_t) "--own-namespace";
+	for (const char *const *a = s->launch->arguments; a && *a && argc + 1 < ARGUMENTS_MAX; a++)
+		argv[argc++] = (char *)(uintptr_t)*a;
 	if (dup2(agent, AGENT_FD) < 0)
 		die(&own, errno, "dup2");
 	close_range(AGENT_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
@@ -206,12 +207,12 @@ static void pass_turns(const struct set_up *s)
 	const int *fd = s->ready;
 	pid_t target = s->agents[ROCE_VERIFY_TARGET];
 
-	await(s, fd[ROCE_VERIFY_INITIATOR]);
-	await(s, fd[ROCE_VERIFY_TARGET]);
+	await(fd[ROCE_VERIFY_INITIATOR]);
+	await(fd[ROCE_VERIFY_TARGET]);
 	(void)!write(fd[ROCE_VERIFY_INITIATOR], &target, sizeof(target));
-	await(s, fd[ROCE_VERIFY_INITIATOR]);
+	await(fd[ROCE_VERIFY_INITIATOR]);
 	signal_ready(fd[ROCE_VERIFY_TARGET]);
-	await(s, fd[ROCE_VERIFY_TARGET]);
+	await(fd[ROCE_VERIFY_TARGET]);
 	signal_ready(fd[ROCE_VERIFY_INITIATOR]);
 	signal_ready(fd[ROCE_VERIFY_TARGET]);
 }

@@ -38,7 +38,7 @@ struct roce_verify_place {
  *	+----------------+              +----------------+
  *
  * In a user namespace where this process has not the right to make them. 0, or -errno with one line
- *in `err`. */
+ * in `err`. */
 int roce_verify_place_namespaces(struct roce_verify_place *out,
 				 const struct roce_verify_launch *launch, uint32_t mtu, char *err,
 				 size_t err_size);

@@ -533,6 +533,21 @@ class Peers(Verify):
         self.assertEqual(done.wait(60), 0, done.output())
         self.assertEqual(server.wait(20), 0, server.output())  # --once
 
+    def test_sides_that_answer_different_numbers_of_reads(self):
+        server = self.serve("--once")
+        plan = PLAN[:PLAN.index("  - name")] + """\
+  - name: a/read
+    kind: bandwidth
+    proves: as many READs are under way as the other side answers
+    parameters: {op: read, size: 64, messages: 1000}
+    value: messages
+"""
+        done = self.start("--peer", self.place.ipv4, "--token", TOKEN, "--plan", self.write(plan),
+                          ns=self.place.b, env={**os.environ, "LD_PRELOAD": os.path.join(
+                              BUILD, "tests", "libverify_one_read.so")})
+        self.assertEqual(done.wait(60), 0, done.output())
+        self.assertEqual(server.wait(20), 0, server.output())
+
     def test_token_that_is_made(self):
         server = self.start("--server", ns=self.place.a)
         process.wait_until(lambda: "--token" in server.output(), 10, "the token")

@@ -3,6 +3,7 @@
 #include "verify/agent/aftermath.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -34,6 +35,8 @@ int va_when_gone(void (*restore)(const void *what), const void *what, size_t siz
 		return -1;
 	pid = fork();
 	if (pid == 0) {
+		/* what all processes of a run get when it is over may come first */
+		(void)signal(SIGTERM, SIG_IGN);
 		if (fork()) /* nobody's child, so that nobody waits for it */
 			_exit(0);
 		(void)close(fds[1]);

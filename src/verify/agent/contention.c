@@ -45,19 +45,6 @@ struct contention {
 
 /* ---- set-up ---- */
 
-static void connect_to_itself(struct va_run *run, struct va_endpoint *endpoint)
-{
-	json_t *facts = va_endpoint_facts(endpoint);
-
-	va_endpoint_take(run, endpoint, facts);
-	endpoint->peer_psn = endpoint->own_psn;
-	json_decref(facts);
-	va_need(run,
-		!va_endpoint_to_init(endpoint) && !va_endpoint_to_rtr(endpoint) &&
-			!va_endpoint_to_rts(endpoint),
-		"ibv_modify_qp");
-}
-
 static void set_up(struct va_run *run, struct contention *c)
 {
 	struct va_endpoint_config config = {
@@ -88,7 +75,7 @@ static void set_up(struct va_run *run, struct contention *c)
 			va_endpoint_connect(run, &c->lanes[i].endpoint);
 			continue;
 		}
-		connect_to_itself(run, &c->lanes[i].endpoint);
+		va_endpoint_connect_to_itself(run, &c->lanes[i].endpoint);
 		config.send_cq = NULL;
 		va_endpoint_create(run, &c->device, &config, &c->answering[i]);
 		va_endpoint_connect(run, &c->answering[i]);

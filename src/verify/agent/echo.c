@@ -114,9 +114,10 @@ static void fit_total(struct va_echo *e, roce_ns_t warmup_ns)
 
 void va_echo_ask(struct va_run *run, struct va_echo *e)
 {
-	roce_ns_t start = roce_clock_now();
+	roce_ns_t start;
 
 	post_receives(run, e);
+	start = roce_clock_now(); /* the sides have met, which is no part of the warm-up */
 	for (uint64_t i = 0; i < e->total; i++) {
 		roce_ns_t begun = roce_clock_now();
 		roce_ns_t ended = begun;

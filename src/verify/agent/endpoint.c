@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define READS_MAX 16
+
 static uint32_t at_least_one(uint32_t n)
 {
 	return n ? n : 1;
@@ -68,17 +70,24 @@ void va_endpoint_create(struct va_run *run, struct va_device *device,
 		va_fail(run, "ibv_create_qp: %s", strerror(error));
 }
 
+/* READs and atomics that this side answers at once, as it tells the other one. */
+static uint8_t reads_answered(const struct va_device *device)
+{
+	int reads = device->attr.max_qp_rd_atom;
+
+	return (uint8_t)(reads > READS_MAX ? READS_MAX : reads);
+}
+
 json_t *va_endpoint_facts(const struct va_endpoint *endpoint)
 {
 	const struct va_device *device = endpoint->device;
 	char gid[33];
-	int reads = device->attr.max_qp_rd_atom;
 
 	for (int i = 0; i < 16; i++)
 		snprintf(gid + 2 * i, 3, "%02x", device->gid.raw[i]);
 	return json_pack("{s:i, s:i, s:s, s:i, s:i, s:i, s:I}", "qpn", (int)endpoint->qp->qp_num,
 			 "psn", (int)endpoint->own_psn, "gid", gid, "mtu", (int)device->mtu_bytes,
-			 "reads", reads > 16 ? 16 : reads, "target_qpn",
+			 "reads", reads_answered(device), "target_qpn",
 			 endpoint->target_qp ? (int)endpoint->target_qp->qp_num : 0, "srqn",
 			 (json_int_t)va_endpoint_xrc_srqn(endpoint));
 }
@@ -199,17 +208,14 @@ static int to_rtr(const struct va_endpoint *endpoint, struct ibv_qp *qp)
 		.path_mtu = mtu_code(endpoint->mtu_bytes),
 		.dest_qp_num = endpoint->peer_qpn,
 		.rq_psn = endpoint->peer_psn,
-		.max_dest_rd_atomic = (uint8_t)endpoint->peer_reads,
+		.max_dest_rd_atomic = reads_answered(endpoint->device),
 		.min_rnr_timer = 12,
 		.ah_attr = path(endpoint),
 	};
 	int mask = IBV_QP_STATE;
-	int own_reads = endpoint->device->attr.max_qp_rd_atom;
 
 	if (endpoint->target_qp && qp == endpoint->qp)
 		attr.dest_qp_num = endpoint->peer_target_qpn;
-	if (attr.max_dest_rd_atomic > own_reads)
-		attr.max_dest_rd_atomic = (uint8_t)own_reads;
 	if (!is_ud(endpoint))
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 	if (is_responder(endpoint, qp))
@@ -281,6 +287,18 @@ void va_endpoint_connect(struct va_run *run, struct va_endpoint *endpoint)
 	if (is_ud(endpoint))
 		va_endpoint_address(run, endpoint);
 	va_barrier(run, "connected");
+}
+
+void va_endpoint_connect_to_itself(struct va_run *run, struct va_endpoint *endpoint)
+{
+	json_t *facts = va_endpoint_facts(endpoint);
+
+	va_endpoint_take(run, endpoint, facts);
+	endpoint->peer_psn = endpoint->own_psn;
+	json_decref(facts);
+	must(run, va_endpoint_to_init(endpoint), "INIT");
+	must(run, va_endpoint_to_rtr(endpoint), "RTR");
+	must(run, va_endpoint_to_rts(endpoint), "RTS");
 }
 
 static void destroyed(struct va_run *run, int rc, const char *what)

@@ -61,6 +61,8 @@ int va_endpoint_try(struct va_run *run, struct va_device *device,
 		    const struct va_endpoint_config *config, struct va_endpoint *out);
 /* To RTS, with the partner's address; not before both sides are there. */
 void va_endpoint_connect(struct va_run *run, struct va_endpoint *endpoint);
+/* To RTS with itself as partner: what is sent goes through the device and comes back. */
+void va_endpoint_connect_to_itself(struct va_run *run, struct va_endpoint *endpoint);
 void va_endpoint_destroy(struct va_run *run, struct va_endpoint *endpoint);
 
 /* "rc", "uc", "ud" or "xrc" of a case's parameter. */

@@ -200,11 +200,12 @@ static void agree_on_total(struct va_run *run, struct latency *l, roce_ns_t warm
 		if (count < l->total - l->warmup)
 			l->total = l->warmup + count;
 		va_send(run, json_integer((json_int_t)l->total));
-		return;
+	} else {
+		heard = va_receive(run);
+		l->total = (uint64_t)json_integer_value(heard);
+		json_decref(heard);
 	}
-	heard = va_receive(run);
-	l->total = (uint64_t)json_integer_value(heard);
-	json_decref(heard);
+	va_barrier(run, "how many"); /* or the first message would wait for the relay */
 }
 
 /* The messages one after the other: `one` does the i-th, and returns how long it took. */

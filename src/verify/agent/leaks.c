@@ -66,16 +66,9 @@ static void use(struct va_run *run, struct va_endpoint *endpoint, struct va_buff
 		.remote_offset = MESSAGE_BYTES,
 		.wr_id = round,
 	};
-	json_t *facts = va_endpoint_facts(endpoint);
 	struct ibv_wc wc;
 
-	va_endpoint_take(run, endpoint, facts);
-	endpoint->peer_psn = endpoint->own_psn;
-	json_decref(facts);
-	va_need(run,
-		!va_endpoint_to_init(endpoint) && !va_endpoint_to_rtr(endpoint) &&
-			!va_endpoint_to_rts(endpoint),
-		"ibv_modify_qp");
+	va_endpoint_connect_to_itself(run, endpoint);
 	va_pattern_fill(memory->at, MESSAGE_BYTES, run->seed, round * MESSAGE_BYTES);
 	va_post(run, endpoint, &request);
 	va_wait_success(run, endpoint->send_cq, "a WRITE", &wc);

@@ -194,16 +194,9 @@ static void make_deep(struct va_run *run, struct limits *l, struct va_endpoint *
 		.receive_depth = (uint32_t)depth,
 		.pieces_max = (uint32_t)attr->max_sge,
 	};
-	json_t *facts;
 
 	va_endpoint_create(run, &l->device, &config, out);
-	facts = va_endpoint_facts(out); /* its own partner */
-	va_endpoint_take(run, out, facts);
-	out->peer_psn = out->own_psn;
-	json_decref(facts);
-	va_need(run,
-		!va_endpoint_to_init(out) && !va_endpoint_to_rtr(out) && !va_endpoint_to_rts(out),
-		"ibv_modify_qp");
+	va_endpoint_connect_to_itself(run, out);
 }
 
 /* A WRITE from as many pieces as there may be, each of them one byte, last one first. */

@@ -30,6 +30,7 @@ struct own_choice {
 	const char *kinds;  /* the only ones, with commas; NULL: all */
 	int port;	    /* -1: as ordered */
 	int gid_index;
+	bool has_namespace; /* the run's own, with its own link */
 };
 
 struct agent {
@@ -66,6 +67,7 @@ static struct va_run make_run(struct agent *agent, json_t *order, int fd)
 		.deadline = roce_clock_now() + (roce_ns_t)(timeout_s * 1e9),
 		.parameters = json_object_get(order, "parameters"),
 		.where = json_object_get(order, "where"),
+		.has_namespace = agent->own->has_namespace,
 		.result = json_object(),
 	};
 
@@ -329,6 +331,7 @@ static bool parse(int argc, char **argv, struct own_choice *own, int *fd)
 		{"port", required_argument, NULL, 'i'},
 		{"gid-index", required_argument, NULL, 'x'},
 		{"kinds", required_argument, NULL, 'k'},
+		{"own-namespace", no_argument, NULL, 'n'},
 		{NULL, 0, NULL, 0},
 	};
 	bool is_good = true;
@@ -340,6 +343,8 @@ static bool parse(int argc, char **argv, struct own_choice *own, int *fd)
 			own->device = optarg;
 		else if (c == 'k')
 			own->kinds = optarg;
+		else if (c == 'n')
+			own->has_namespace = true;
 		else if (c == 'i')
 			is_good = parse_number(optarg, 255, &own->port);
 		else if (c == 'x')

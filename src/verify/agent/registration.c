@@ -38,9 +38,9 @@ static size_t page_of(const struct va_run *run)
 
 static void set_up(struct va_run *run, struct registration *r)
 {
-	*r = (struct registration){.page = page_of(run), .largest = va_number(run, "size")};
-	if (r->largest < r->page)
-		r->largest = r->page;
+	*r = (struct registration){.page = page_of(run)};
+	/* whole pages: of a huge one no part can be unmapped */
+	r->largest = (va_number(run, "size") + r->page - 1) / r->page * r->page;
 	va_device_open(run, VA_ANY_FAMILY, &r->device);
 	if (r->largest > r->device.attr.max_mr_size)
 		va_skip(run, "the device registers %llu B at most",

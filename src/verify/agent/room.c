@@ -42,8 +42,11 @@ static uint64_t available_bytes(void)
 	if (file)
 		(void)fclose(file);
 	if (read_number("/sys/fs/cgroup/memory.max", &limit) &&
-	    read_number("/sys/fs/cgroup/memory.current", &used) && limit - used < kib * 1024)
-		return used < limit ? limit - used : 0;
+	    read_number("/sys/fs/cgroup/memory.current", &used)) {
+		uint64_t left = used < limit ? limit - used : 0;
+
+		return left < kib * 1024 ? left : kib * 1024;
+	}
 	return kib * 1024;
 }
 
@@ -74,9 +77,9 @@ void va_room_need(struct va_run *run, uint64_t bytes)
 	theirs = va_exchange(run, json_deep_copy(own));
 	is_shared = strcmp(roce_json_text(own, "boot"), roce_json_text(theirs, "boot")) == 0;
 	wanted = (is_shared ? 2 * bytes : bytes) + SPARE_BYTES;
-	least = (uint64_t)roce_json_number(own, "available");
-	if (roce_json_number(theirs, "available") < (double)least)
-		least = (uint64_t)roce_json_number(theirs, "available");
+	least = (uint64_t)roce_json_integer(own, "available");
+	if ((uint64_t)roce_json_integer(theirs, "available") < least)
+		least = (uint64_t)roce_json_integer(theirs, "available");
 	json_decref(own);
 	json_decref(theirs);
 	if (least < wanted)

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,8 +145,13 @@ void va_barrier(struct va_run *run, const char *name)
 
 /* ---- the end ---- */
 
+/* Of several threads that have something to tell the first one does; the process ends with it. */
 static void end(struct va_run *run, const char *verdict, const char *reason)
 {
+	static atomic_flag is_ending = ATOMIC_FLAG_INIT;
+
+	while (atomic_flag_test_and_set(&is_ending))
+		pause();
 	json_object_set_new(run->result, "is", json_string("result"));
 	json_object_set_new(run->result, "verdict", json_string(verdict));
 	if (reason)

@@ -23,6 +23,7 @@ struct va_run {
 	roce_ns_t progress_at;
 	const json_t *parameters;
 	const json_t *where; /* what of device, port, gid_index, address was asked for */
+	bool has_namespace;  /* this process is in one that was made for the run */
 	json_t *result;
 };
 

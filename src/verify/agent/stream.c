@@ -17,9 +17,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define UDP_HEADERS_BYTES 48u /* IPv6 and UDP */
-#define BATCH_BYTES_MAX	  61440u
-#define QUIET_MS	  300
+#define BATCH_BYTES_MAX 61440u
+#define QUIET_MS	300
 
 struct stream {
 	struct va_device device;

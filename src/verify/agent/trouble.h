@@ -19,6 +19,6 @@ void va_link_set(struct va_run *run, bool is_up);
 /* Makes the run's own link as slow as this in the direction from this side, bit/s, as long as the
  * case runs. va_skip() where there is none, or no `tc`. */
 void va_link_shape(struct va_run *run, uint64_t rate);
-void va_link_unshape(struct va_run *run);
+void va_link_unshape(void);
 
 #endif

@@ -101,5 +101,8 @@ void va_ud_repair_target(struct va_run *run)
 	va_value(run, "damaged", damaged);
 	va_value(run, "repaired", repaired);
 	va_detail(run, "printed", json_string(text));
+	if (wrong && !va_flag(run, "unchecked"))
+		va_fail(run, "%u of %u blocks are wrong in spite of the program's checksum", wrong,
+			blocks);
 	va_barrier(run, "fetched");
 }

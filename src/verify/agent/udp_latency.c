@@ -2,7 +2,7 @@
 /*
  * Kind `udp_latency`: what a datagram takes through the kernel here, below which nothing on sockets
  * can be. Both sides spin, as programs on verbs do; with `asleep` the target is woken for each, as
- * the thread that answers for a program which does not poll. A datagram that is lost is sent again
+ * the thread that answers for a program which does not poll. A datagram that is lost is given up
  * after a while and is no sample. On a busy machine, where spinning processes wait for each other,
  * it ends after a while with fewer samples: their median is the same.
  */

@@ -231,6 +231,8 @@ static void judge(struct va_run *run, struct program *program, int status)
 	if (roce_json_number(found, "scenarios_skipped") > 0 &&
 	    roce_json_number(found, "scenarios") <= 0)
 		va_skip(run, "%s", roce_json_text(found, "skip_reason"));
+	if (roce_json_number(found, "operations") <= 0)
+		va_fail(run, "verbs-check carried out no operation: %.300s", program->text);
 	va_value(run, "operations", roce_json_number(found, "operations"));
 	va_value(run, "bytes", roce_json_number(found, "bytes"));
 	va_value(run, "checked",
