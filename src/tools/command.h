@@ -10,6 +10,8 @@
 #ifndef ROCE_TOOLS_COMMAND_H
 #define ROCE_TOOLS_COMMAND_H
 
+#include <stdint.h>
+
 enum {
 	ROCE_EXIT_OK = 0,
 	ROCE_EXIT_FAILED = 1,
@@ -33,5 +35,8 @@ int roce_cmd_verify(int argc, char **argv);
  */
 __attribute__((format(printf, 2, 3))) int roce_usage_error(const char *command, const char *fmt,
 							   ...);
+/* The value of an option as a number: ROCE_EXIT_OK, or that line. */
+int roce_usage_number(const char *command, const char *option, const char *text, uint64_t least,
+		      uint64_t most, uint64_t *out);
 
 #endif

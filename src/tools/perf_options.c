@@ -123,17 +123,7 @@ static const struct roce_perf_test *find_test(const char *name)
 
 static int parse_number(const char *option, uint64_t least, uint64_t most, uint64_t *out)
 {
-	char *end;
-	unsigned long long value;
-
-	errno = 0;
-	value = strtoull(optarg, &end, 10);
-	if (errno || *end || end == optarg || *optarg == '-' || value < least || value > most)
-		return roce_usage_error("perf", "%s: found %s, expected a number from %llu to %llu",
-					option, optarg, (unsigned long long)least,
-					(unsigned long long)most);
-	*out = value;
-	return ROCE_EXIT_OK;
+	return roce_usage_number("perf", option, optarg, least, most, out);
 }
 
 /* 4096, 64K, 1M, 4KiB */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options of `uroce perf`: perftest's names and defaults, and what is refused. */
+/* The options of `uroce perf`: perftest's names and defaults, what is refused, and their plan. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -210,6 +210,37 @@ static void parse__refused(void **state)
 	}
 }
 
+/* Whatever options allow, the reader of plans takes. */
+static void plan__of_all_options(void **state)
+{
+	static const char *const rows[] = {
+		"write_lat --local",
+		"write_lat --local -n 10000000",
+		"write_lat --local -D 1000 -s 1G",
+		"write_bw --local -n 10000000",
+		"write_bw --local -D 1000 -s 1G -q 1024 -t 4096",
+		"write_bw --local -D 0.05 -m 256 -I 1024 -b",
+		"send_lat --local -c UC -a",
+		"ud_send_bw --local -a",
+		"send_bw --local -c UD -s 4096",
+		"read_bw --local -R -q 2",
+		"atomic_lat --local -A CMP_AND_SWAP -I 0",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct roce_perf_options o = good(rows[i]);
+		struct roce_verify_plan *plan = roce_perf_plan(&o);
+
+		print_message("%s\n", rows[i]);
+		assert_non_null(plan);
+		assert_int_equal(plan->case_count, !o.has_all_sizes	 ? 1
+						   : roce_perf_is_ud(&o) ? 12
+									 : 23);
+		roce_verify_plan_destroy(plan);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +250,7 @@ int main(void)
 		cmocka_unit_test(parse__server),
 		cmocka_unit_test(parse__token),
 		cmocka_unit_test(parse__refused),
+		cmocka_unit_test(plan__of_all_options),
 	};
 
 	unsetenv("UROCE_VERIFY_TOKEN");

@@ -32,6 +32,7 @@ static uint64_t timeout_s(const struct roce_perf_options *o)
 static void write_case(const struct roce_perf_options *o, uint64_t size, FILE *f)
 {
 	bool is_bandwidth = roce_perf_is_bandwidth(o);
+	unsigned long long takes_ms = o->duration_ms + 1000; /* a guess, where messages count */
 	unsigned long long duration_ms = o->duration_ms;
 
 	if (is_bandwidth && !duration_ms)
@@ -43,7 +44,7 @@ static void write_case(const struct roce_perf_options *o, uint64_t size, FILE *f
 		"    takes: %llums\n"
 		"    timeout: %llus\n"
 		"    parameters: {op: %s, size: %llu, mtu: %llu, inline: %llu, duration: %llums, ",
-		o->test->name, (unsigned long long)size, o->test->kind, duration_ms + 1000,
+		o->test->name, (unsigned long long)size, o->test->kind, takes_ms,
 		(unsigned long long)timeout_s(o), op_of(o), (unsigned long long)size,
 		(unsigned long long)o->mtu, (unsigned long long)o->inline_max, duration_ms);
 	if (!roce_perf_is_ud(o))

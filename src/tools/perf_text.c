@@ -166,8 +166,11 @@ static void print_bandwidth(const struct roce_perf_text *t, const struct roce_ve
 {
 	fprintf(t->out, "%9llu %10.4g %14.0f", size_of(o), value_of(o, "rate"),
 		value_of(o, "messages"));
-	if (strcmp(t->o->transport, "rc") != 0)
+	/* of WRITEs of UC nobody knows what was lost */
+	if (strcmp(t->o->transport, "rc") != 0 && json_object_get(o->values, "lost"))
 		fprintf(t->out, " %10.3g", value_of(o, "lost"));
+	else if (strcmp(t->o->transport, "rc") != 0)
+		fprintf(t->out, " %10s", "-");
 	fputc('\n', t->out);
 }
 
@@ -278,6 +281,8 @@ static void print_histogram(FILE *out, const json_t *histogram)
 	count = make_rows(buckets, all, rows);
 	for (size_t i = 0; i < count; i++)
 		most = rows[i].count > most ? rows[i].count : most;
+	if (all <= 0 || most <= 0) /* what a peer may send */
+		return;
 	fprintf(out, "\n%10s %9s\n", "from us", "below");
 	for (size_t i = 0; i < count; i++) {
 		int width = (int)(rows[i].count / most * BAR_WIDTH + 0.5);
@@ -356,6 +361,9 @@ static void hint_at_figures(json_t *hints, const struct roce_perf_options *optio
 		    "follow, and %c%c does not repeat them",
 		    value_of(o, "lost"), toupper((unsigned char)options->transport[0]),
 		    toupper((unsigned char)options->transport[1]));
+	if (roce_perf_is_bandwidth(options) && strcmp(options->transport, "uc") == 0 &&
+	    !json_object_get(o->values, "lost"))
+		add(hints, "UC WRITE: the figures are of what was sent; nobody sees what arrives");
 	if (!roce_perf_is_bandwidth(options) && value_of(o, "p99") > 10 * value_of(o, "p50"))
 		add(hints,
 		    "p99 is %.0f times p50: something interrupts (other programs, power "

@@ -6,7 +6,6 @@
 #include "verify/auth.h"
 #include "verify/protocol.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,17 +66,7 @@ static const struct option long_options[] = {
 
 static int parse_number(const char *option, uint64_t least, uint64_t most, uint64_t *out)
 {
-	char *end;
-	unsigned long long value;
-
-	errno = 0;
-	value = strtoull(optarg, &end, 10);
-	if (errno || *end || end == optarg || *optarg == '-' || value < least || value > most)
-		return roce_usage_error(
-			"verify", "--%s: found %s, expected a number from %llu to %llu", option,
-			optarg, (unsigned long long)least, (unsigned long long)most);
-	*out = value;
-	return ROCE_EXIT_OK;
+	return roce_usage_number("verify", option, optarg, least, most, out);
 }
 
 /* The place of an option that takes a text; NULL: it is another kind of option. */
@@ -143,15 +132,15 @@ static int take_option(int c, const char *given, struct roce_verify_options *o)
 	else if (flag)
 		*flag = true;
 	else if (c == OPT_REPEAT)
-		return parse_number("repeat", 1, 1000, &o->repeat);
+		return parse_number("--repeat", 1, 1000, &o->repeat);
 	else if (c == OPT_SEED)
-		return parse_number("seed", 0, UINT64_MAX >> 12, &o->seed);
+		return parse_number("--seed", 0, UINT64_MAX >> 12, &o->seed);
 	else if (c == OPT_GID_INDEX)
-		return parse_number("gid-index", 0, 255, &o->gid_index);
+		return parse_number("--gid-index", 0, 255, &o->gid_index);
 	else if (c == OPT_MTU)
-		return parse_number("mtu", 1280, 65535, &o->mtu);
+		return parse_number("--mtu", 1280, 65535, &o->mtu);
 	else if (c == OPT_PORT)
-		return parse_number("port", 1, 65535, &o->port);
+		return parse_number("--port", 1, 65535, &o->port);
 	else
 		return roce_usage_error("verify", "no option %s, or its value is missing", given);
 	return ROCE_EXIT_OK;

@@ -94,6 +94,12 @@ class Local(Perf):
                 self.assertGreater(row[1], 0)
                 self.assertGreater(row[2], 0)
 
+    def test_what_nobody_counts(self):
+        """A WRITE of UC may be lost without a trace: no share of losses is made up."""
+        shown = self.run_perf("write_bw", "--local", "-c", "UC", "-D", "0.1")
+        self.assertRegex(shown, r"(?m)^ +65536 .* -$")
+        self.assertIn("hint: UC WRITE: the figures are of what was sent", shown)
+
     def test_counts(self):
         """-n is exact, on all queue pairs together."""
         self.run_perf("write_bw", "--local", "-n", "333", "-q", "2", "-s", "512", "--json", self.json)
