@@ -25,6 +25,8 @@
 #include <unistd.h>
 
 #define CONNECTIONS_MAX 8
+#define TURN_WAIT_S	3 /* below ROCE_VERIFY_HANDSHAKE_S, which the client waits */
+#define TURN_LOOK_MS	20
 
 struct state {
 	const struct roce_verify_server *server;
@@ -54,13 +56,19 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 
 /* ---- the process of a connection ---- */
 
+/* A client that comes right after another one finds what that has left behind still being ended. */
 static bool take_turn(void *context, char *reason)
 {
+	roce_ns_t deadline = roce_clock_now() + TURN_WAIT_S * ROCE_NS_PER_S;
 	struct state *s = context;
-	int none = 0;
 
-	if (atomic_compare_exchange_strong(s->owner, &none, (int)getpid()))
-		return true;
+	do {
+		int none = 0;
+
+		if (atomic_compare_exchange_strong(s->owner, &none, (int)getpid()))
+			return true;
+		(void)poll(NULL, 0, TURN_LOOK_MS);
+	} while (roce_clock_now() < deadline);
 	snprintf(reason, ROCE_VERIFY_REASON_SIZE, "another run is under way");
 	return false;
 }
