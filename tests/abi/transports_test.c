@@ -15,6 +15,7 @@
 #define GRH	 40u
 #define RECV_AT	 8192u
 #define RECV_LEN 2048u
+#define HOPS	 17
 
 static struct ibv_sge sge_at(struct lo_device *lo, uint32_t offset, uint32_t length)
 {
@@ -82,10 +83,11 @@ static struct ibv_wc received(struct lo_device *lo)
 
 static struct ibv_ah *ah_to_self(struct lo_device *lo, int gid_index)
 {
-	struct ibv_ah_attr attr = {
-		.is_global = 1,
-		.port_num = 1,
-		.grh = {.hop_limit = 17, .traffic_class = 0x20, .sgid_index = (uint8_t)gid_index}};
+	struct ibv_ah_attr attr = {.is_global = 1,
+				   .port_num = 1,
+				   .grh = {.hop_limit = HOPS,
+					   .traffic_class = 0x20,
+					   .sgid_index = (uint8_t)gid_index}};
 	struct ibv_ah *ah;
 
 	assert_int_equal(ibv_query_gid(lo->context, 1, gid_index, &attr.grh.dgid), 0);
@@ -129,6 +131,7 @@ static void exchange(struct lo_device *lo, int gid_index)
 	assert_memory_equal(attr.grh.dgid.raw, gid.raw, sizeof(gid.raw));
 	assert_int_equal(attr.grh.sgid_index, gid_index);
 	assert_int_equal(attr.grh.traffic_class, 0x20);
+	assert_int_equal(attr.grh.hop_limit, HOPS);
 	back = ibv_create_ah_from_wc(lo->pd, &wc, grh, 1);
 	assert_non_null(back);
 	wr.wr.ud.ah = back;

@@ -10,11 +10,11 @@
 
 #include <stdlib.h>
 
-#define IPV4_AT	     20 /* offset of an IPv4 header in the GRH's place */
-#define IPV4_SRC_AT  (IPV4_AT + 12)
-#define IPV4_DST_AT  (IPV4_AT + 16)
-#define IPV4_TOS_AT  (IPV4_AT + 1)
-#define GRH_HOPS_MAX 255
+#define IPV4_AT	    20 /* offset of an IPv4 header in the GRH's place */
+#define IPV4_SRC_AT (IPV4_AT + 12)
+#define IPV4_DST_AT (IPV4_AT + 16)
+#define IPV4_TOS_AT (IPV4_AT + 1)
+#define IPV4_TTL_AT (IPV4_AT + 8)
 
 struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
@@ -80,6 +80,8 @@ static int find_gid(struct roce_device *dev, const struct roce_gid *wanted, uint
 			   "init_ah_from_wc: the datagram's destination is in no GID entry");
 }
 
+/* The hop limit is the received one, as rdma-core's library has it; 255 is what management
+ * datagrams are answered with. */
 int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ibv_wc *wc,
 			struct ibv_grh *grh, struct ibv_ah_attr *ah_attr)
 {
@@ -96,16 +98,17 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ib
 	if (!(wc->wc_flags & IBV_WC_GRH))
 		return 0;
 	ah_attr->is_global = 1;
-	ah_attr->grh.hop_limit = GRH_HOPS_MAX;
 	if (is_ipv4(bytes)) {
 		gid_from_ipv4(&src, bytes + IPV4_SRC_AT);
 		gid_from_ipv4(&dst, bytes + IPV4_DST_AT);
+		ah_attr->grh.hop_limit = bytes[IPV4_TTL_AT];
 		ah_attr->grh.traffic_class = bytes[IPV4_TOS_AT];
 	} else {
 		uint32_t vtf = roce_get_be32(bytes);
 
 		memcpy(src.raw, grh->sgid.raw, sizeof(src.raw));
 		memcpy(dst.raw, grh->dgid.raw, sizeof(dst.raw));
+		ah_attr->grh.hop_limit = grh->hop_limit;
 		ah_attr->grh.flow_label = vtf & 0xfffff;
 		ah_attr->grh.traffic_class = (uint8_t)(vtf >> 20);
 	}
