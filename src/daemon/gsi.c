@@ -13,12 +13,17 @@
 #include "base/clock.h"
 #include "wire/headers.h"
 
+#ifndef IPV6_FLOWINFO
+#define IPV6_FLOWINFO 11
+#endif
+
 #define SOURCE_PORT_FIRST 49152u
 #define SOURCE_PORT_COUNT 16384u
 #define SOURCE_PORT_TRIES 32u
 #define PKEY_DEFAULT	  0xffffu
 #define PKEY_BASE_MASK	  0x7fffu
 #define PACKET_BYTES_MIN  (ROCE_BTH_BYTES + ROCE_ICRC_BYTES)
+#define FLOW_LABEL_MASK	  0xfffffu
 #define HOP_LIMIT_SYSTEM  64 /* which a packet need not name */
 
 union address {
@@ -258,8 +263,10 @@ static size_t encode(struct roce_gsi *g, const struct roce_cm_packet *p, uint16_
 	return length + ROCE_ICRC_BYTES;
 }
 
-static void put_control(struct msghdr *msg, uint8_t *at, int level, int type, int value)
+/* Behind those that are there. */
+static void put_control(struct msghdr *msg, int level, int type, int value)
 {
+	uint8_t *at = (uint8_t *)msg->msg_control + msg->msg_controllen;
 	struct cmsghdr *c = (struct cmsghdr *)(void *)at;
 
 	c->cmsg_level = level;
@@ -269,11 +276,35 @@ static void put_control(struct msghdr *msg, uint8_t *at, int level, int type, in
 	msg->msg_controllen += CMSG_SPACE(sizeof(value));
 }
 
-static ssize_t send_packet(const struct roce_gsi_socket *s, const struct roce_cm_packet *p,
-			   uint8_t *data, size_t length)
+/* The flow label is that of the connection's path, which its queue pairs send with, too: switches
+ * that hash it take both the same way. A packet without a path of its own has one from the system.
+ */
+static void fill_control(struct msghdr *msg, const struct roce_cm_route *r, bool has_flow_label)
 {
-	bool is_v4 = roce_gid_is_v4(&p->route.local);
-	_Alignas(struct cmsghdr) uint8_t control[2 * CMSG_SPACE(sizeof(int))];
+	bool is_v4 = roce_gid_is_v4(&r->local);
+
+	if (r->traffic_class)
+		put_control(msg, is_v4 ? IPPROTO_IP : IPPROTO_IPV6, is_v4 ? IP_TOS : IPV6_TCLASS,
+			    r->traffic_class);
+	if (r->hop_limit && r->hop_limit != HOP_LIMIT_SYSTEM)
+		put_control(msg, is_v4 ? IPPROTO_IP : IPPROTO_IPV6, is_v4 ? IP_TTL : IPV6_HOPLIMIT,
+			    r->hop_limit);
+	if (has_flow_label)
+		put_control(msg, IPPROTO_IPV6, IPV6_FLOWINFO,
+			    (int)htonl(r->flow_label & FLOW_LABEL_MASK));
+	if (!msg->msg_controllen)
+		msg->msg_control = NULL;
+}
+
+static bool wants_flow_label(const struct roce_cm_packet *p)
+{
+	return !roce_gid_is_v4(&p->route.local) && (p->route.flow_label & FLOW_LABEL_MASK) != 0;
+}
+
+static ssize_t send_packet(const struct roce_gsi_socket *s, const struct roce_cm_packet *p,
+			   uint8_t *data, size_t length, bool has_flow_label)
+{
+	_Alignas(struct cmsghdr) uint8_t control[3 * CMSG_SPACE(sizeof(int))];
 	union address to;
 	struct iovec iov = {data, length};
 	struct msghdr msg = {
@@ -281,20 +312,11 @@ static ssize_t send_packet(const struct roce_gsi_socket *s, const struct roce_cm
 		.msg_namelen = fill_address(&p->route.remote, p->route.scope, ROCE_UDP_PORT, &to),
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
+		.msg_control = control,
 	};
-	uint8_t *at = control;
 
 	memset(control, 0, sizeof(control));
-	if (p->route.traffic_class) {
-		put_control(&msg, at, is_v4 ? IPPROTO_IP : IPPROTO_IPV6,
-			    is_v4 ? IP_TOS : IPV6_TCLASS, p->route.traffic_class);
-		at += CMSG_SPACE(sizeof(int));
-	}
-	if (p->route.hop_limit && p->route.hop_limit != HOP_LIMIT_SYSTEM)
-		put_control(&msg, at, is_v4 ? IPPROTO_IP : IPPROTO_IPV6,
-			    is_v4 ? IP_TTL : IPV6_HOPLIMIT, p->route.hop_limit);
-	if (msg.msg_controllen)
-		msg.msg_control = control;
+	fill_control(&msg, &p->route, has_flow_label);
 	return sendmsg(s->fd, &msg, MSG_DONTWAIT);
 }
 
@@ -307,11 +329,14 @@ void roce_gsi_send(struct roce_gsi *g, const struct roce_cm_packet *p)
 	size_t length;
 
 	if (s) {
+		bool has_flow_label = wants_flow_label(p);
+
 		length = encode(g, p, s->port, data);
-		sent = send_packet(s, p, data, length);
-		/* An error that an earlier datagram left on the socket. */
-		if (sent < 0 && errno == ECONNREFUSED)
-			sent = send_packet(s, p, data, length);
+		sent = send_packet(s, p, data, length, has_flow_label);
+		/* A label that the system keeps for others, or an error that an earlier datagram
+		 * left on the socket. */
+		if (sent < 0 && ((errno == EINVAL && has_flow_label) || errno == ECONNREFUSED))
+			sent = send_packet(s, p, data, length, has_flow_label && errno != EINVAL);
 	}
 	g->counter[sent < 0 ? ROCE_GSI_tx_failed : ROCE_GSI_tx]++;
 	/* The address may have gone and come back: a socket on it is made anew. */

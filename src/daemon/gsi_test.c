@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Packets of queue pair 1 over loopback: what is sent is what is received, with the traffic class
- * and hop limit that were asked for; and each check of a received packet.
+ * Packets of queue pair 1 over loopback: what is sent is what is received, with the traffic class,
+ * hop limit and flow label that were asked for; and each check of a received packet.
  */
 #include "daemon/gsi.h"
 
@@ -18,11 +18,16 @@
 
 #include "wire/headers.h"
 
+#ifndef IPV6_FLOWINFO
+#define IPV6_FLOWINFO 11
+#endif
+
 struct received {
 	uint8_t data[512];
 	size_t length;
 	struct sockaddr_storage from;
 	int traffic_class, hop_limit;
+	uint32_t flow_label;
 };
 
 static struct roce_gsi gsi;
@@ -44,6 +49,7 @@ static int listen_on(bool is_v4)
 	if (!is_v4) {
 		setsockopt(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, &on, sizeof(on));
 		setsockopt(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, &on, sizeof(on));
+		setsockopt(fd, IPPROTO_IPV6, IPV6_FLOWINFO, &on, sizeof(on));
 	}
 	if (bind(fd, is_v4 ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6,
 		 is_v4 ? sizeof(v4) : sizeof(v6))) {
@@ -74,9 +80,12 @@ static void receive(int fd, struct received *r)
 	assert_true(n > 0);
 	r->length = (size_t)n;
 	r->traffic_class = r->hop_limit = 0;
+	r->flow_label = 0;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
 		if (c->cmsg_type == IP_TOS || c->cmsg_type == IPV6_TCLASS)
 			memcpy(&r->traffic_class, CMSG_DATA(c), c->cmsg_type == IP_TOS ? 1 : 4);
+		else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_FLOWINFO)
+			memcpy(&r->flow_label, CMSG_DATA(c), 4);
 		else
 			memcpy(&r->hop_limit, CMSG_DATA(c), 4);
 	}
@@ -84,7 +93,8 @@ static void receive(int fd, struct received *r)
 
 static struct roce_cm_packet packet(bool is_v4)
 {
-	struct roce_cm_packet p = {.route = {.traffic_class = 0x68, .hop_limit = 33}};
+	struct roce_cm_packet p = {
+		.route = {.flow_label = 0x12345, .traffic_class = 0x68, .hop_limit = 33}};
 
 	p.route.local = is_v4 ? (struct roce_gid){{[10] = 0xff, 0xff, 127, 0, 0, 77}}
 			      : (struct roce_gid){{[15] = 1}};
@@ -118,6 +128,7 @@ static void gsi__there_and_back(void **state)
 		assert_int_equal(r.length, 280);
 		assert_int_equal(r.traffic_class, 0x68);
 		assert_int_equal(r.hop_limit, 33);
+		assert_int_equal(ntohl(r.flow_label) & 0xfffff, v == 0 ? 0 : 0x12345);
 		mad = roce_gsi_receive(&gsi, &local, &r.from, r.data, r.length, &length, &route);
 		assert_non_null(mad);
 		assert_int_equal(length, 256);
