@@ -131,7 +131,7 @@ static bool start_wqe(struct roce_qp *qp, struct roce_send_wqe *wqe)
 		ROCE_MARK(requester_lkey);
 		wqe->status = ROCE_WC_LOC_PROT_ERR;
 	} else if (qp->cfg.type == ROCE_QP_UD && wqe->length > roce_mtu_bytes(qp->cfg.port_mtu)) {
-		ROCE_MARK(requester_datagram_length);
+		ROCE_MARK(requester_datagram_length); /* C10-93.1.1, see ARCHITECTURE.md */
 		wqe->status = ROCE_WC_LOC_LEN_ERR;
 	} else if (roce_wr_is_read_or_atomic(wqe->opcode) && qp->attr.max_rd_atomic == 0) {
 		ROCE_MARK(requester_no_reads);
