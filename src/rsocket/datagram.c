@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Peers of a datagram socket, and the way of a datagram. To a peer whose queue pair is not known it
- * goes by UDP, with a header that has the number of ours; the peer answers with a notice of its
- * own, and from then on everything goes over the two queue pairs. A peer that starts anew has
- * another number, and says so in the same way.
+ * The way of a datagram. To a peer whose queue pair is not known it goes by UDP, with a header that
+ * has the number of ours; the peer answers with a notice of its own, and from then on everything
+ * goes over the two queue pairs (datagram_peer.c).
  */
 #include "rsocket/datagram.h"
 
@@ -45,15 +44,6 @@ static void free_message(struct roce_ds *ds, struct roce_ds_message *m)
 	free(m);
 }
 
-static void free_peer(struct roce_ds *ds, struct roce_ds_peer *peer)
-{
-	roce_list_remove(&peer->link);
-	ds->peer_count--;
-	if (peer->ah)
-		ibv_destroy_ah(peer->ah);
-	free(peer);
-}
-
 void roce_ds_destroy(struct roce_rs *rs)
 {
 	struct roce_ds *ds = rs->datagram;
@@ -64,90 +54,13 @@ void roce_ds_destroy(struct roce_rs *rs)
 	roce_list_for_each_safe (pos, tmp, &ds->messages)
 		free_message(ds, roce_container_of(pos, struct roce_ds_message, link));
 	roce_list_for_each_safe (pos, tmp, &ds->peers)
-		free_peer(ds, roce_container_of(pos, struct roce_ds_peer, link));
+		roce_ds_peer_free(ds, roce_container_of(pos, struct roce_ds_peer, link));
 	for (unsigned i = 0; i < ds->port_count; i++)
 		roce_ds_port_destroy(ds->ports[i]);
 	if (rs->fd >= 0)
 		close(rs->fd);
 	free(ds);
 	rs->datagram = NULL;
-}
-
-/* ---- peers ---- */
-
-/* The address that the kernel would send from. */
-static int find_local(struct roce_rs *rs, const struct sockaddr *to, struct sockaddr_storage *out)
-{
-	struct sockaddr_storage bound;
-	socklen_t length = sizeof(bound);
-	int fd, error = 0;
-
-	if (getsockname(rs->fd, (struct sockaddr *)&bound, &length))
-		return -errno;
-	length = sizeof(*out);
-	fd = socket(to->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	if (connect(fd, to, roce_rs_address_length(to)) ||
-	    getsockname(fd, (struct sockaddr *)out, &length))
-		error = -errno;
-	close(fd);
-	roce_rs_address_set_port((struct sockaddr *)out,
-				 roce_rs_address_port((struct sockaddr *)&bound));
-	return error;
-}
-
-/* Anybody can make peers by sending from many addresses, so the table never refuses: who was not
- * heard of for longest is forgotten, and becomes a peer again when there is something to send. */
-static void drop_oldest_peer(struct roce_ds *ds)
-{
-	struct roce_ds_peer *oldest = roce_container_of(ds->peers.next, struct roce_ds_peer, link);
-
-	if (oldest == ds->connected)
-		oldest = roce_container_of(oldest->link.next, struct roce_ds_peer, link);
-	free_peer(ds, oldest);
-}
-
-static int add_peer(struct roce_rs *rs, const struct sockaddr *address, struct roce_ds_peer **out)
-{
-	struct sockaddr_storage local;
-	struct roce_ds_peer *peer;
-	int error;
-
-	peer = calloc(1, sizeof(*peer));
-	if (!peer)
-		return -ENOMEM;
-	memcpy(&peer->address, address, roce_rs_address_length(address));
-	error = find_local(rs, address, &local);
-	if (!error)
-		error = roce_ds_port_get(rs, (struct sockaddr *)&local, &peer->port);
-	if (error) {
-		free(peer);
-		return error;
-	}
-	if (rs->datagram->peer_count >= ROCE_DS_PEERS_MAX)
-		drop_oldest_peer(rs->datagram);
-	roce_list_add_tail(&rs->datagram->peers, &peer->link);
-	rs->datagram->peer_count++;
-	*out = peer;
-	return 0;
-}
-
-static int get_peer(struct roce_rs *rs, const struct sockaddr *address, struct roce_ds_peer **out)
-{
-	struct roce_list *pos;
-
-	roce_list_for_each (pos, &rs->datagram->peers) {
-		struct roce_ds_peer *peer = roce_container_of(pos, struct roce_ds_peer, link);
-
-		if (roce_rs_address_is_equal((struct sockaddr *)&peer->address, address)) {
-			roce_list_remove(pos);
-			roce_list_add_tail(&rs->datagram->peers, pos);
-			*out = peer;
-			return 0;
-		}
-	}
-	return add_peer(rs, address, out);
 }
 
 /* ---- set-up ---- */
@@ -210,7 +123,7 @@ int roce_ds_connect(struct roce_rs *rs, const struct sockaddr *address, socklen_
 		return error;
 	if (connect(rs->fd, address, length))
 		return -errno;
-	return get_peer(rs, address, &rs->datagram->connected);
+	return roce_ds_peer_get(rs, address, &rs->datagram->connected);
 }
 
 /* ---- completions ---- */
@@ -296,13 +209,6 @@ static int send_by_udp(struct roce_rs *rs, const struct roce_ds_peer *peer, enum
 	return sendmsg(rs->fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static void learn_queue_pair(struct roce_ds_peer *peer, uint32_t qpn)
-{
-	if (!peer->ah)
-		peer->ah = roce_ds_port_create_ah(peer->port, (struct sockaddr *)&peer->address);
-	peer->qpn = qpn;
-}
-
 static void keep_datagram(struct roce_rs *rs, const struct roce_ds_peer *peer, const uint8_t *data,
 			  size_t length)
 {
@@ -342,11 +248,13 @@ void roce_ds_on_udp(struct roce_rs *rs)
 		if (length < 0)
 			return;
 		offset = roce_rs_udp_header_decode(data, (size_t)length, &header);
-		if (!offset || get_peer(rs, (struct sockaddr *)&from, &peer))
+		if (!offset)
 			continue;
-		if (!peer->ah || peer->qpn != header.qpn)
-			learn_queue_pair(peer, header.qpn);
-		if (header.op != ROCE_RS_OP_DATA)
+		peer = roce_ds_peer_find(rs->datagram, (struct sockaddr *)&from);
+		if (peer)
+			roce_ds_peer_on_number(peer, &header);
+		if (header.op != ROCE_RS_OP_DATA ||
+		    (!peer && roce_ds_peer_get(rs, (struct sockaddr *)&from, &peer)))
 			continue;
 		send_by_udp(rs, peer, ROCE_RS_OP_CONTROL, NULL, 0);
 		keep_datagram(rs, peer, data + offset, (size_t)length - offset);
@@ -398,6 +306,16 @@ static int send_by_queue_pair(struct roce_rs *rs, const struct roce_ds_peer *pee
 	return 0;
 }
 
+static int send_datagram_by_udp(struct roce_rs *rs, struct roce_ds_peer *peer,
+				const struct iovec *iov, int count)
+{
+	int error = send_by_udp(rs, peer, ROCE_RS_OP_DATA, iov, count);
+
+	if (!error)
+		roce_ds_peer_on_asked(peer);
+	return error;
+}
+
 /* What can be said before there is room. */
 static int check_destination(struct roce_rs *rs, const struct sockaddr *to, socklen_t to_length)
 {
@@ -427,11 +345,13 @@ ssize_t roce_ds_send(struct roce_rs *rs, const struct iovec *iov, int count, int
 		return -EPIPE;
 	/* Not before: a peer may be dropped while we wait. */
 	peer = rs->datagram->connected;
-	error = to ? get_peer(rs, to, &peer) : 0;
+	error = to ? roce_ds_peer_get(rs, to, &peer) : 0;
 	if (error)
 		return error;
-	error = peer->ah ? send_by_queue_pair(rs, peer, iov, count, length)
-			 : send_by_udp(rs, peer, ROCE_RS_OP_DATA, iov, count);
+	if (roce_ds_peer_is_known(peer))
+		error = send_by_queue_pair(rs, peer, iov, count, length);
+	else
+		error = send_datagram_by_udp(rs, peer, iov, count);
 	return error ? error : (ssize_t)length;
 }
 

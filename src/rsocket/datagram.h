@@ -3,7 +3,9 @@
  * A datagram rsocket. It is a UDP socket, which has the port and carries what is sent before the
  * two sides know each other's queue pairs, and for each local address one UD queue pair, which
  * carries all the rest. A datagram that came by UDP is answered with a notice of our queue pair's
- * number. `lock` of the socket guards all of it; the service thread reads the UDP socket.
+ * number. UDP is easily forged, so a number is believed only as the answer to what we sent
+ * (datagram_peer.c). `lock` of the socket guards all of it; the service thread reads the UDP
+ * socket.
  */
 #ifndef ROCE_RSOCKET_DATAGRAM_H
 #define ROCE_RSOCKET_DATAGRAM_H
@@ -16,6 +18,7 @@
 #include <sys/uio.h>
 
 #include "base/list.h"
+#include "base/ns.h"
 #include "rsocket/wire.h"
 
 #define ROCE_DS_QKEY	    UINT32_C(0x01234567)
@@ -50,6 +53,9 @@ struct roce_ds_peer {
 	struct roce_ds_port *port;
 	struct ibv_ah *ah; /* NULL: its queue pair is not known */
 	uint32_t qpn;
+	bool is_doubted; /* something named another number: asked for anew */
+	bool is_asked;	 /* a datagram went by UDP and was not answered */
+	roce_ns_t asked_ns;
 };
 
 /* A datagram that waits to be read. */
@@ -89,6 +95,19 @@ short roce_ds_revents(const struct roce_rs *rs, short events);
 /* Arms, and fills in what to sleep on: at most ROCE_DS_PORTS_MAX. */
 int roce_ds_poll_fds(struct roce_rs *rs, struct pollfd *out);
 void roce_ds_take_events(struct roce_rs *rs);
+
+/* datagram_peer.c */
+/* NULL: nobody that we know. */
+struct roce_ds_peer *roce_ds_peer_find(struct roce_ds *ds, const struct sockaddr *address);
+/* The peer, made when it is not there. */
+int roce_ds_peer_get(struct roce_rs *rs, const struct sockaddr *address, struct roce_ds_peer **out);
+void roce_ds_peer_free(struct roce_ds *ds, struct roce_ds_peer *peer);
+/* Its queue pair can be sent to; else the datagram goes by UDP. */
+bool roce_ds_peer_is_known(const struct roce_ds_peer *peer);
+/* A datagram went to it by UDP. */
+void roce_ds_peer_on_asked(struct roce_ds_peer *peer);
+/* It, or somebody in its name, says by UDP which its queue pair is. */
+void roce_ds_peer_on_number(struct roce_ds_peer *peer, const struct roce_rs_udp_header *header);
 
 /* datagram_port.c */
 /* The port for a local address, made when it is not there. */
