@@ -86,7 +86,8 @@ TABLE = (
         lambda ours, theirs, *_: ours < theirs, ("RC READ Request",)),
     Difference(
         ("ip_flow_label",), "that of the address vector, or the socket's", "0",
-        "rxe sends none; ours is that which the program gave, and for MADs the kernel's own",
+        "rxe sends none; ours is that which the program gave, for MADs the connection's, else "
+        "the kernel's",
         lambda ours, theirs, *_: ours != 0 and theirs == 0),
     Difference(
         ("ack_req",), "0", "1",
