@@ -72,8 +72,8 @@ static void note_max(struct roce_fabric_ingress *in)
 static bool take_lossless(struct roce_fabric_switch *sw, struct roce_fabric_port *port,
 			  const struct roce_fabric_frame *frame, enum roce_fabric_drop *out_why)
 {
-	const struct roce_fabric_buffer *cfg = &port->profile->cfg.buffer[frame->prio];
 	struct roce_fabric_ingress *in = &port->ingress[frame->prio];
+	const struct roce_fabric_buffer *cfg = in->cfg;
 	uint64_t threshold = xoff_threshold(sw, cfg);
 	uint32_t shared = shared_part(cfg, in->bytes + frame->bytes);
 	uint64_t need = shared - shared_part(cfg, in->bytes);
@@ -90,7 +90,7 @@ static bool take_lossless(struct roce_fabric_switch *sw, struct roce_fabric_port
 		return false;
 	}
 	note_max(in);
-	if (port->told >> frame->prio & 1 || !(port->profile->cfg.pfc.prios >> frame->prio & 1))
+	if (in->is_told || !(port->profile->cfg.pfc.prios >> frame->prio & 1))
 		return true;
 	if (in->headroom_bytes || shared_part(cfg, in->bytes) >= xoff_threshold(sw, cfg))
 		roce_fabric_pause_tell(port, frame->prio, true);
@@ -101,8 +101,8 @@ static bool take_lossy(struct roce_fabric_switch *sw, struct roce_fabric_port *p
 		       const struct roce_fabric_queue *out, const struct roce_fabric_frame *frame,
 		       enum roce_fabric_drop *out_why)
 {
-	const struct roce_fabric_buffer *cfg = &port->profile->cfg.buffer[frame->prio];
 	struct roce_fabric_ingress *in = &port->ingress[frame->prio];
+	const struct roce_fabric_buffer *cfg = in->cfg;
 	uint64_t need = shared_part(cfg, in->bytes + frame->bytes) - shared_part(cfg, in->bytes);
 
 	if (need && sw->shared_used + need > sw->shared_total) {
@@ -138,7 +138,7 @@ static bool take(struct roce_fabric_switch *sw, struct roce_fabric_port *in,
 		 const struct roce_fabric_queue *out, const struct roce_fabric_frame *frame,
 		 enum roce_fabric_drop *out_why)
 {
-	switch ((enum roce_fabric_buffer_kind)in->profile->cfg.buffer[frame->prio].kind) {
+	switch ((enum roce_fabric_buffer_kind)in->ingress[frame->prio].cfg->kind) {
 	case ROCE_FABRIC_LOSSLESS:
 		return take_lossless(sw, in, frame, out_why);
 	case ROCE_FABRIC_LOSSY:
@@ -153,7 +153,7 @@ static bool take_with_limits(struct roce_fabric_switch *sw, struct roce_fabric_p
 			     const struct roce_fabric_queue *out,
 			     const struct roce_fabric_frame *frame, enum roce_fabric_drop *out_why)
 {
-	const struct roce_fabric_buffer *cfg = &in->profile->cfg.buffer[frame->prio];
+	const struct roce_fabric_buffer *cfg = in->ingress[frame->prio].cfg;
 
 	if (cfg->kind == ROCE_FABRIC_UNCOUNTED)
 		return true;
@@ -189,8 +189,8 @@ static bool may_resume(const struct roce_fabric_switch *sw, const struct roce_fa
 void roce_fabric_buffer_give(struct roce_fabric_switch *sw, struct roce_fabric_port *port,
 			     const struct roce_fabric_frame *frame)
 {
-	const struct roce_fabric_buffer *cfg = &port->profile->cfg.buffer[frame->in_prio];
 	struct roce_fabric_ingress *in = &port->ingress[frame->in_prio];
+	const struct roce_fabric_buffer *cfg = in->cfg;
 	uint32_t bytes = frame->bytes;
 	uint32_t part = bytes < in->headroom_bytes ? bytes : in->headroom_bytes;
 
@@ -198,12 +198,14 @@ void roce_fabric_buffer_give(struct roce_fabric_switch *sw, struct roce_fabric_p
 		return;
 	if (__builtin_expect(sw->has_egress_limits, 0))
 		sw->egress_used[cfg->kind] -= bytes;
-	in->headroom_bytes -= part;
-	sw->headroom_used -= part;
-	bytes -= part;
+	if (__builtin_expect(part, 0)) {
+		in->headroom_bytes -= part;
+		sw->headroom_used -= part;
+		bytes -= part;
+	}
 	sw->shared_used -= shared_part(cfg, in->bytes) - shared_part(cfg, in->bytes - bytes);
 	in->bytes -= bytes;
-	if (__builtin_expect(port->told >> frame->in_prio & 1, 0) && may_resume(sw, cfg, in))
+	if (__builtin_expect(in->is_told, 0) && may_resume(sw, cfg, in))
 		roce_fabric_pause_tell(port, frame->in_prio, false);
 }
 
@@ -237,6 +239,7 @@ static int prepare_port(struct roce_fabric_switch *sw, struct roce_fabric_port *
 		const struct roce_fabric_buffer *cfg = &port->profile->cfg.buffer[prio];
 		struct roce_fabric_ingress *in = &port->ingress[prio];
 
+		in->cfg = cfg;
 		if (cfg->kind == ROCE_FABRIC_UNCOUNTED)
 			continue;
 		*taken += cfg->reserve_bytes;

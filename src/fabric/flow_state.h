@@ -44,12 +44,12 @@ struct roce_fabric_flow_qp {
 struct roce_fabric_flow {
 	struct roce_event event;
 	struct roce_fabric *f;
+	uint32_t via; /* host number, or ROCE_FABRIC_DIRECT */
 	struct roce_fabric_flow_config cfg;
 	struct roce_fabric_flow_result result;
 	struct roce_fabric_histogram *histogram; /* of its tag, or NULL */
 	struct roce_fabric_flow_qp *qps;
 	uint32_t index;
-	uint32_t via;	   /* host number, or ROCE_FABRIC_DIRECT */
 	uint32_t qps_open; /* with messages that src waits for */
 	uint32_t message_bytes;
 	uint32_t after_open; /* predecessors that have not ended */

@@ -8,7 +8,8 @@
 
 #include "wire/headers.h"
 
-#define CQ_BATCH 16u
+#define CQ_BATCH    16u
+#define NUMBER_MASK (ROCE_FABRIC_FRAME_NUMBERS - 1)
 
 /* ---- completions and deadlines ---- */
 
@@ -72,11 +73,12 @@ static void classify(const struct roce_fabric_host *host, struct roce_fabric_fra
 	if (info->operation == ROCE_OPERATION_CNP) {
 		frame->flags |= ROCE_FABRIC_FRAME_CNP;
 		host->f->totals.cnps++;
-	} else if (info->operation == ROCE_OPERATION_ACK && cfg->ack_prio >= 0) {
+	} else if (info->operation == ROCE_OPERATION_ACK && host->ack_prio >= 0) {
 		frame->prio = (uint8_t)cfg->ack_prio;
 		frame->traffic_class = (uint8_t)(cfg->ack_dscp << 2);
 	}
-	frame->pcp = cfg->is_tagged ? frame->prio & ROCE_FABRIC_PRIO_MASK : ROCE_FABRIC_UNTAGGED;
+	frame->pcp = frame->flags & ROCE_FABRIC_FRAME_TAGGED ? frame->prio & ROCE_FABRIC_PRIO_MASK
+							     : ROCE_FABRIC_UNTAGGED;
 }
 
 static void queue(struct roce_fabric_port *port, struct roce_fabric_frame *frame)
@@ -112,14 +114,14 @@ static void make_frame(struct roce_fabric_host *host, const struct roce_tx_pkt *
 	const struct roce_verbs_qp *vqp = pkt->qp->cfg.owner;
 	struct roce_fabric_flow_qp *fq = vqp->events.owner;
 	bool is_forward = vqp == &fq->src;
-	const struct roce_fabric_host *to = roce_fabric_flow_host(fq->flow, !is_forward);
-	uint8_t flags = roce_fabric_host_flags(host->port->node);
+	const struct roce_fabric_flow_config *flow = &fq->flow->cfg;
+	uint8_t flags = host->frame_flags;
 
 	frame->payload_bytes = pkt->payload.length & (2 * ROCE_MTU_BYTES_MAX - 1);
 	frame->bytes = (uint16_t)roce_fabric_frame_bytes(&f->cfg.framing, pkt->hdr.opcode,
 							 pkt->payload.length, flags);
-	frame->src = host->port->node->host_number & (ROCE_FABRIC_FRAME_NUMBERS - 1);
-	frame->dst = to->port->node->host_number & (ROCE_FABRIC_FRAME_NUMBERS - 1);
+	frame->src = f->nodes[is_forward ? flow->src : flow->dst].host_number & NUMBER_MASK;
+	frame->dst = f->nodes[is_forward ? flow->dst : flow->src].host_number & NUMBER_MASK;
 	frame->hash = fq->hash[!is_forward];
 	frame->udp_sport = fq->udp_sport;
 	frame->flags = (uint8_t)(flags | (is_forward ? 0 : ROCE_FABRIC_FRAME_BACK));
@@ -131,7 +133,7 @@ static void make_frame(struct roce_fabric_host *host, const struct roce_tx_pkt *
 		roce_fabric_frame_set_via(&f->frames, frame, fq->flow->via);
 	if (pkt->payload.length) {
 		roce_fabric_flow_on_sent(fq, is_forward, pkt->hdr.psn, pkt->payload.length);
-		if (__builtin_expect(fq->flow->cfg.is_real, 0))
+		if (__builtin_expect(flow->is_real, 0))
 			roce_fabric_payload_load(host, frame, &pkt->payload);
 	}
 	if (frame->flags & ROCE_FABRIC_FRAME_CNP && host->cfg.cnp_delay_ps)
@@ -150,7 +152,7 @@ uint8_t roce_fabric_host_waiting(const struct roce_fabric_port *port)
 /* Nothing but ACKs and CNPs waits in a queue of a host. */
 uint8_t roce_fabric_host_unpaused(const struct roce_fabric_port *port)
 {
-	return port->node->host->cfg.ack_turn == ROCE_FABRIC_ACK_ALWAYS ? port->busy : 0;
+	return port->node->host->ack_turn == ROCE_FABRIC_ACK_ALWAYS ? port->busy : 0;
 }
 
 bool roce_fabric_host_pull(struct roce_fabric_port *port, uint8_t tc)
@@ -235,8 +237,8 @@ static enum roce_verdict receive(struct roce_fabric_host *host,
 	struct roce_rx_pkt rx = {
 		.payload = roce_fabric_frame_payload(frame),
 		.payload_len = frame->payload_bytes,
-		.src = &f->nodes[f->host_nodes[frame->src]].host->gid,
-		.dst = &host->gid,
+		.src = &f->gids[frame->src],
+		.dst = &f->gids[frame->dst],
 		.traffic_class = frame->traffic_class,
 		.hop_limit = frame->ttl,
 	};
@@ -254,7 +256,7 @@ void roce_fabric_host_process(struct roce_fabric_host *host, struct roce_fabric_
 	verdict = receive(host, frame);
 	if (verdict == ROCE_RX_ACCEPTED && frame->payload_bytes)
 		account(host, frame);
-	if (host->cfg.ack_prio >= 0 || host->cfg.ack_turn != ROCE_FABRIC_ACK_IN_TURN)
+	if (host->ack_prio >= 0 || host->ack_turn != ROCE_FABRIC_ACK_IN_TURN)
 		answer(host, (roce_qpn_t){frame->dest_qpn});
 	roce_fabric_frame_put(&host->f->frames, frame);
 	look_after(host);
@@ -297,10 +299,7 @@ uint64_t roce_fabric_host_rx_delay_ps(const struct roce_fabric_node *node)
 
 uint8_t roce_fabric_host_flags(const struct roce_fabric_node *node)
 {
-	const struct roce_fabric_host *host = node->host;
-
-	return (uint8_t)((roce_gid_is_v4(&host->gid) ? 0 : ROCE_FABRIC_FRAME_V6) |
-			 (host->cfg.is_tagged ? ROCE_FABRIC_FRAME_TAGGED : 0));
+	return node->host->frame_flags;
 }
 
 uint8_t roce_fabric_host_mtu_code(const struct roce_fabric_node *node)

@@ -19,14 +19,18 @@ struct roce_fabric_nic;
 struct roce_fabric_host {
 	struct roce_fabric *f;
 	struct roce_fabric_port *port;
-	struct roce_gid gid;
-	struct roce_event deadline; /* not later than that of the transport */
-	uint32_t draws;		    /* of the device's randomness */
-	/* A receiver that drains at a rate of its own, see receiver.c. */
-	struct roce_event drained;	  /* the first of the buffer */
-	struct roce_fabric_fifo rx_queue; /* in the buffer, by the time at which they are out */
-	uint64_t drained_ps;		  /* when all of it is */
+	/* What each packet asks, first. */
+	uint8_t frame_flags; /* V6 and TAGGED of the frames that it sends */
+	uint8_t ack_turn;    /* of cfg, as the next */
+	int8_t ack_prio;
 	uint64_t drain_bps;		  /* now; 0: as fast as the line */
+	struct roce_fabric_fifo rx_queue; /* in the buffer, by the time at which they are out */
+	struct roce_event deadline;	  /* not later than that of the transport */
+	struct roce_gid gid;
+	uint32_t draws; /* of the device's randomness */
+	/* A receiver that drains at a rate of its own, see receiver.c. */
+	struct roce_event drained; /* the first of the buffer */
+	uint64_t drained_ps;	   /* when all of it is */
 	uint32_t rx_bytes;
 	uint32_t rx_xoff_bytes;
 	uint32_t storms; /* reasons for which it pauses its switch without end */

@@ -198,6 +198,10 @@ int roce_fabric_host_create(struct roce_fabric *f, struct roce_fabric_node *node
 
 		host->gid = gid;
 	}
+	host->frame_flags = (uint8_t)((roce_gid_is_v4(&host->gid) ? 0 : ROCE_FABRIC_FRAME_V6) |
+				      (cfg->is_tagged ? ROCE_FABRIC_FRAME_TAGGED : 0));
+	host->ack_turn = cfg->ack_turn;
+	host->ack_prio = cfg->ack_prio;
 	roce_event_init(&host->deadline, roce_fabric_host_on_deadline);
 	node->host = host;
 	f->has_tags |= cfg->is_tagged;
@@ -267,6 +271,7 @@ int roce_fabric_host_prepare(struct roce_fabric_node *node)
 	int err;
 
 	host->port = &node->ports[0];
+	host->f->gids[node->host_number] = host->gid;
 	roce_fabric_receiver_init(host);
 	err = init_device(host);
 	if (err)

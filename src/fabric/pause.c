@@ -150,6 +150,7 @@ void roce_fabric_pause_tell(struct roce_fabric_port *port, uint8_t prio, bool is
 	uint8_t bit = (uint8_t)(1u << prio);
 
 	port->told = (uint8_t)(is_paused ? port->told | bit : port->told & ~bit);
+	port->ingress[prio].is_told = is_paused;
 	port->tell |= bit;
 	roce_fabric_port_kick(port);
 }
@@ -228,6 +229,8 @@ void roce_fabric_pause_forget(struct roce_fabric_port *port)
 {
 	for (uint32_t bits = port->paused; bits; bits &= bits - 1)
 		end_pause(port, (uint32_t)__builtin_ctz(bits), port->f->queue.now_ps);
+	for (uint32_t prio = 0; prio < ROCE_FABRIC_PRIOS; prio++)
+		port->ingress[prio].is_told = false;
 	port->told = 0;
 	port->tell = 0;
 	roce_event_cancel(&port->f->queue, &port->refresh);

@@ -51,13 +51,16 @@ struct roce_fabric_queue {
 	uint64_t tx_bytes;
 };
 
-/* Buffer that one priority of a port has taken in its switch, and what has come in. */
+/* Buffer that one priority of a port has taken in its switch, and what has come in: all that a
+ * frame which leaves asks of the port that it came in at. */
 struct roce_fabric_ingress {
-	_Alignas(64) uint32_t bytes; /* in reserve and shared pool */
+	_Alignas(64) const struct roce_fabric_buffer *cfg; /* of a switch: in its port's profile */
+	uint32_t bytes;					   /* in reserve and shared pool */
 	uint32_t headroom_bytes;
 	uint32_t headroom_limit;
 	uint32_t bytes_max; /* with headroom */
 	uint32_t headroom_max;
+	bool is_told; /* as `told` of the port says */
 	uint64_t rx_packets;
 	uint64_t rx_bytes;
 };
@@ -183,7 +186,8 @@ struct roce_fabric {
 	struct roce_fabric_node *nodes;
 	uint32_t node_count;
 	uint32_t node_room;
-	uint32_t *host_nodes; /* node by host number */
+	uint32_t *host_nodes;  /* node by host number */
+	struct roce_gid *gids; /* of hosts, the same way: hosts themselves are far apart */
 	uint32_t host_count;
 	struct roce_fabric_link *links;
 	uint32_t link_count;

@@ -238,7 +238,7 @@ void roce_fabric_switch_receive(struct roce_fabric_port *in, struct roce_fabric_
 		roce_fabric_drop(why == ROCE_FABRIC_DROP_EGRESS ? out : in, frame, why);
 		return;
 	}
-	frame->in_port = in->index;
+	frame->in_port = (uint32_t)(in - node->ports); /* its index is far away */
 	frame->in_prio = frame->prio & ROCE_FABRIC_PRIO_MASK;
 	if (__builtin_expect(prio != frame->prio, 0))
 		remark(frame, prio);

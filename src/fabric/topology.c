@@ -275,6 +275,10 @@ int roce_fabric_prepare(struct roce_fabric *f)
 		err = roce_fabric_buffers_prepare(f);
 	if (!err)
 		err = roce_fabric_routes_compute(f);
+	if (!err && !f->gids)
+		f->gids = calloc(f->host_count + 1, sizeof(*f->gids));
+	if (!err && !f->gids)
+		err = -ENOMEM;
 	for (uint32_t i = 0; !err && i < f->host_count; i++)
 		err = roce_fabric_host_prepare(&f->nodes[f->host_nodes[i]]);
 	if (!err)
@@ -330,6 +334,7 @@ void roce_fabric_destroy(struct roce_fabric *f)
 	free(f->ports);
 	free(f->links);
 	free(f->host_nodes);
+	free(f->gids);
 	free(f->nodes);
 	free(f);
 }
