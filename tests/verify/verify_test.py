@@ -90,6 +90,76 @@ cases:
     parameters: {scenario: rc/write, gid: ipv6}
 """
 
+# Kinds that check and hold nothing to a time: each passes.
+CHECKS = """\
+name: checks
+cases:
+  - name: b/uc_sizes
+    kind: sizes
+    proves: sizes of UC
+    parameters: {op: write, transport: uc, size_max: 20000B}
+  - name: b/xrc_sizes
+    kind: sizes
+    proves: sizes of XRC
+    parameters: {op: send_imm, transport: xrc, size_max: 20000B}
+  - name: b/ud_sizes
+    kind: sizes
+    proves: sizes of UD
+    parameters: {op: send, transport: ud}
+  - name: b/large
+    kind: sizes
+    proves: what is larger than what memory must be there for
+    parameters: {op: read, size_min: 65MiB, size_max: 65MiB}
+  - name: b/pieces
+    kind: edges
+    proves: lists of pieces
+    parameters: {what: pieces, transport: xrc}
+  - name: b/inline
+    kind: edges
+    proves: inline data
+    parameters: {what: inline}
+  - name: b/queues
+    kind: edges
+    proves: full queues
+    parameters: {what: queues}
+  - name: b/message
+    kind: edges
+    proves: the longest message
+    parameters: {what: message}
+  - name: b/window
+    kind: edges
+    proves: bounds of a window
+    parameters: {what: bind}
+  - name: b/order
+    kind: ordering
+    proves: order under loss
+    parameters: {rule: read_write, rounds: 64, impair: "drop=1%,reorder=1%", impaired: both}
+  - name: b/atomic_order
+    kind: ordering
+    proves: order of atomics
+    parameters: {rule: atomic_read, rounds: 64}
+  - name: b/contention
+    kind: contention
+    proves: atomics of both sides under loss
+    parameters: {op: cmp_swap, operations: 200, impair: "drop=1%", impaired: both}
+  - name: b/xrc_contention
+    kind: contention
+    proves: atomics of both sides over XRC
+    parameters: {op: fetch_add, operations: 200, transport: xrc}
+  - name: b/completions
+    kind: limits
+    proves: the largest completion queue
+    parameters: {object: completion, most: 20000}
+  - name: b/groups
+    kind: limits
+    proves: multicast groups
+    parameters: {object: group}
+  - name: b/killed
+    kind: interrupted
+    proves: atomics to a process that was killed
+    parameters: {how: killed, op: fetch_add}
+"""
+
 # One case that lasts, and one behind it.
 LONG = """\
 name: long
@@ -214,6 +284,28 @@ class Places(Verify):
             self.assertTrue(facts["libibverbs"].startswith(BUILD))
             self.assertEqual([d["netdev"] for d in facts["devices"] if d["name"] == "uroce_ve0"],
                              [{"name": "ve0", "mtu": 1500, "speed_mbps": 10000, "driver": "veth"}])
+
+    def test_checks(self):
+        report = self.run_plan(CHECKS)
+        found = {n: v for n, v in verdicts(report).items() if n != "b/killed"}
+        self.assertEqual(set(found.values()), {"pass"}, report)
+        values = {c["name"]: c["values"] for c in report["cases"]}
+        self.assertEqual(values["b/large"]["largest"]["value"], 65 << 20)
+        self.assertEqual(values["b/contention"]["operations"]["value"], 400)
+        self.assertGreater(values["b/killed"]["ended"]["value"], 1e5)
+
+    def test_memory_that_is_not_there(self):
+        plan = CHECKS.replace("65MiB", "2GiB")
+        prefix = ["prlimit", "--as=1500000000"]
+        done = process.Process([program("uroce"), "verify", "--plan", self.write(plan), "--only",
+                                "b/large", "--json", self.json], prefix=prefix)
+        if done.wait(120) != 0 and not os.path.exists(self.json):
+            self.skipTest("a sanitizer's own memory is more than that")
+        with open(self.json, encoding="utf-8") as f:
+            case = json.load(f)["cases"][0]
+        self.assertEqual(case["verdict"], "skipped", done.output())
+        # the machine has as much, or not even that
+        self.assertRegex(case["reason"], "MiB of memory (cannot be had|are free)")
 
     def test_threshold_not_held(self):
         report = self.run_plan(PLAN, "--only", "a/write", "--profile", "tight", status=1)

@@ -14,14 +14,16 @@ static size_t mapped_size(size_t bytes)
 	return (bytes + page - 1) / page * page + (bytes ? 0 : page);
 }
 
-bool va_buffer_try(struct va_run *run, struct va_device *device, size_t bytes, unsigned int access,
+bool va_buffer_try(struct va_device *device, size_t bytes, unsigned int access,
 		   struct va_buffer *out)
 {
 	void *at = mmap(NULL, mapped_size(bytes), PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	va_need(run, at != MAP_FAILED, "mmap");
-	*out = (struct va_buffer){.at = at, .bytes = bytes};
+	*out = (struct va_buffer){.bytes = bytes};
+	if (at == MAP_FAILED)
+		return false;
+	out->at = at;
 	out->mr = ibv_reg_mr(device->pd, at, bytes, access);
 	return out->mr != NULL;
 }
@@ -29,7 +31,9 @@ bool va_buffer_try(struct va_run *run, struct va_device *device, size_t bytes, u
 void va_buffer_create(struct va_run *run, struct va_device *device, size_t bytes,
 		      unsigned int access, struct va_buffer *out)
 {
-	va_need(run, va_buffer_try(run, device, bytes, access, out), "ibv_reg_mr");
+	bool is_made = va_buffer_try(device, bytes, access, out);
+
+	va_need(run, is_made, out->at ? "ibv_reg_mr" : "mmap");
 }
 
 void va_buffer_destroy(struct va_run *run, struct va_buffer *buffer)

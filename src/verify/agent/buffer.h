@@ -27,8 +27,8 @@ struct va_remote {
 
 void va_buffer_create(struct va_run *run, struct va_device *device, size_t bytes,
 		      unsigned int access, struct va_buffer *out);
-/* False, and errno of ibv_reg_mr(), where it may be refused. */
-bool va_buffer_try(struct va_run *run, struct va_device *device, size_t bytes, unsigned int access,
+/* For what may be refused: false, and errno of mmap() (no `at` then) or of ibv_reg_mr(). */
+bool va_buffer_try(struct va_device *device, size_t bytes, unsigned int access,
 		   struct va_buffer *out);
 void va_buffer_destroy(struct va_run *run, struct va_buffer *buffer);
 

@@ -93,8 +93,10 @@ void va_room_buffer(struct va_run *run, struct va_device *device, size_t bytes, 
 {
 	struct rlimit locked = {.rlim_cur = RLIM_INFINITY};
 
-	if (va_buffer_try(run, device, bytes, access, out))
+	if (va_buffer_try(device, bytes, access, out))
 		return;
+	if (!out->at)
+		va_skip(run, "%zu MiB of memory cannot be had: %s", bytes >> 20, strerror(errno));
 	(void)getrlimit(RLIMIT_MEMLOCK, &locked);
 	if (errno == ENOMEM && locked.rlim_cur < bytes)
 		va_skip(run,
