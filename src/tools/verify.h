@@ -11,12 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define ROCE_VERIFY_MTU_DEFAULT 1500u /* of the link between namespaces */
+
 struct roce_verify_options {
 	const char *command; /* "verify", "perf": whose lines they are */
 	const char *plan;
 	const char *only;
 	const char *skip;
 	const char *profile;
+	const char *profile_file; /* that it is from; NULL: it is the plan's own */
 	const char *json;
 	const char *junit;
 	const char *html;

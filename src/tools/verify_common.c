@@ -22,6 +22,19 @@ static int take_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static void describe_choices(const struct roce_verify_options *o, struct roce_verify_record *record)
+{
+	record->profile = o->profile;
+	record->profile_file = o->profile_file;
+	record->seed = o->seed;
+	record->is_system = o->is_system;
+	record->has_gid_index = o->gid_index != UINT64_MAX;
+	record->gid_index = (uint32_t)o->gid_index;
+	record->mtu = o->mtu == ROCE_VERIFY_MTU_DEFAULT ? 0 : (uint32_t)o->mtu;
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++)
+		record->device[side] = o->device[side];
+}
+
 int roce_verify_run_plan(const struct roce_verify_options *options, struct roce_verify_plan *plan,
 			 roce_verify_between_fn between, const void *context)
 {
@@ -41,8 +54,7 @@ int roce_verify_run_plan(const struct roce_verify_options *options, struct roce_
 		fprintf(stderr, "uroce %s: out of memory\n", options->command);
 		return ROCE_EXIT_USAGE;
 	}
-	record.profile = options->profile;
-	record.seed = options->seed;
+	describe_choices(options, &record);
 	signal_fd = take_signals();
 	rc = roce_verify_sides_open(options, peer_fd, &sides, &record);
 	if (!rc) {

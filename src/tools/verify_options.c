@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MTU_DEFAULT 1500
-
 enum {
 	OPT_PLAN = 256,
 	OPT_ONLY,
@@ -181,7 +179,7 @@ int roce_verify_options_parse(int argc, char **argv, struct roce_verify_options 
 		.port = ROCE_VERIFY_PORT,
 		.seed = 1,
 		.repeat = 1,
-		.mtu = MTU_DEFAULT,
+		.mtu = ROCE_VERIFY_MTU_DEFAULT,
 		.gid_index = UINT64_MAX,
 	};
 	optind = 1;

@@ -85,17 +85,31 @@ static bool load_profile(struct roce_verify_options *o, struct roce_verify_plan 
 	if (!text)
 		return false;
 	roce_problems_init(&problems, o->profile);
+	o->profile_file = o->profile;
 	o->profile = roce_verify_profile_load(plan, text, length, &problems);
 	free(text);
 	print_problems(&problems);
 	return o->profile != NULL;
 }
 
+static bool fits(const struct roce_verify_plan *plan, const char *option, const char *patterns)
+{
+	char unfit[128];
+
+	if (!patterns || !roce_verify_plan_unfit(plan, patterns, unfit, sizeof(unfit)))
+		return true;
+	fprintf(stderr,
+		"uroce verify: %s: no case of the plan fits %s (--list shows their names)\n",
+		option, unfit);
+	return false;
+}
+
 struct roce_verify_plan *roce_verify_plan_open(struct roce_verify_options *options)
 {
 	struct roce_verify_plan *plan = load_plan(options);
 
-	if (plan && load_profile(options, plan)) {
+	if (plan && load_profile(options, plan) && fits(plan, "--only", options->only) &&
+	    fits(plan, "--skip", options->skip)) {
 		if (roce_verify_plan_select(plan, options->only, options->skip, options->profile))
 			return plan;
 		fprintf(stderr, "uroce verify: no case is left (--list shows their names)\n");

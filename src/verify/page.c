@@ -45,23 +45,6 @@ static bool is_place(const struct roce_verify_record *record, const char *place)
 	return record->place && strcmp(record->place, place) == 0;
 }
 
-void roce_verify_page_command(const struct roce_verify_record *record,
-			      const struct roce_verify_outcome *o, char *out, size_t size)
-{
-	bool is_self_test = is_place(record, "here");
-	bool is_built_in = strcmp(record->plan->file, "default plan") == 0;
-
-	snprintf(out, size, "uroce verify%s%s%s%s%s%s%s%s%s --only %s --seed %llu",
-		 is_self_test ? " --self-test" : "", is_place(record, "system") ? " --system" : "",
-		 record->peer ? " --peer " : "", record->peer ? record->peer : "",
-		 record->peer ? " --token TOKEN" : "",
-		 is_built_in || is_self_test ? "" : " --plan ",
-		 is_built_in || is_self_test ? "" : record->plan->file,
-		 strcmp(record->profile, "soft") == 0 ? "" : " --profile ",
-		 strcmp(record->profile, "soft") == 0 ? "" : record->profile, o->c->name,
-		 (unsigned long long)(record->seed + o->round - 1));
-}
-
 static void append_member(const char *name, const json_t *value, char *out, size_t size)
 {
 	size_t used = strlen(out);

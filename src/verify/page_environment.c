@@ -151,20 +151,6 @@ void roce_verify_page_environment(const struct roce_verify_record *record, FILE 
 
 /* ---- the plan ---- */
 
-static void run_command(const struct roce_verify_record *record, char *out, size_t size)
-{
-	bool is_self_test = record->place && strcmp(record->place, "here") == 0;
-	bool is_built_in = is_self_test || strcmp(record->plan->file, "default plan") == 0;
-	bool is_system = record->place && strcmp(record->place, "system") == 0;
-
-	snprintf(out, size, "uroce verify%s%s%s%s%s%s%s --profile %s --seed %llu --repeat %u",
-		 is_self_test ? " --self-test" : "", is_system ? " --system" : "",
-		 record->peer ? " --peer " : "", record->peer ? record->peer : "",
-		 record->peer ? " --token TOKEN" : "", is_built_in ? "" : " --plan ",
-		 is_built_in ? "" : record->plan->file, record->profile,
-		 (unsigned long long)record->seed, record->repeat);
-}
-
 void roce_verify_page_plan(const struct roce_verify_pages *pages, FILE *out)
 {
 	static const char *const titles[] = {"Case", "Kind", "~Parameters", "#Seed"};
@@ -175,7 +161,7 @@ void roce_verify_page_plan(const struct roce_verify_pages *pages, FILE *out)
 		out, "plan", "Plan and seeds",
 		"The same seed draws the same programs and contents; each round has the next one.");
 	roce_page_finding_begin(out, ROCE_TONE_PLAIN, record->plan->name, record->plan->file);
-	run_command(record, text, sizeof(text));
+	roce_verify_page_run_command(record, text, sizeof(text));
 	roce_page_command(out, "The run", text);
 	roce_page_command(out, "One case", "uroce verify ... --only GROUP/CASE --seed SEED");
 	roce_page_command(out, "Compare", "uroce verify diff BEFORE.json AFTER.json");

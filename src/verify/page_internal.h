@@ -26,9 +26,10 @@ enum roce_tone roce_verify_tone(enum roce_verify_verdict verdict);
 /* Its value with the unit; "" without one. */
 void roce_verify_page_value(const struct roce_verify_rollup *r, double value, char *out,
 			    size_t size);
-/* The command that runs this case again. */
+/* The commands that run this case, or all of it, again (page_command.c). */
 void roce_verify_page_command(const struct roce_verify_record *record,
 			      const struct roce_verify_outcome *o, char *out, size_t size);
+void roce_verify_page_run_command(const struct roce_verify_record *record, char *out, size_t size);
 /* Its parameters in one line, with units. */
 void roce_verify_page_parameters(const struct roce_verify_case *c, char *out, size_t size);
 /* One line of the members of an object; "" when it has none. */

@@ -4,10 +4,9 @@
  * one row, and it is well-formed whatever the texts are. With UROCE_SAMPLE=FILE the page is kept,
  * to be looked at.
  */
-#include "verify/page.h"
+#include "verify/page_internal.h"
 
 #include "verify/kind.h"
-#include "verify/rollup.h"
 
 #include <stdarg.h>
 #include <setjmp.h>
@@ -213,6 +212,40 @@ static void page__failures_come_first_with_all_that_is_known(void **state)
 	drop(&f);
 }
 
+/* What was asked for is in the command, and a shell reads it as it was. */
+static void page__commands_do_it_again(void **state)
+{
+	struct roce_verify_plan plan = {.file = "my plan's.yaml"};
+	struct roce_verify_record record = {
+		.plan = &plan,
+		.profile = "site",
+		.profile_file = "site.yaml",
+		.seed = 7,
+		.repeat = 2,
+		.place = "system",
+		.is_system = true,
+		.device = {"mlx5_0", "mlx5_1"},
+		.has_gid_index = true,
+		.gid_index = 3,
+		.mtu = 4200,
+	};
+	const struct roce_verify_case c = {.name = "a/b"};
+	const struct roce_verify_outcome o = {.c = &c, .round = 3};
+	char text[ROCE_VERIFY_TEXT_MAX];
+
+	(void)state;
+	roce_verify_page_run_command(&record, text, sizeof(text));
+	assert_string_equal(text, "uroce verify --system --device mlx5_0 --target-device mlx5_1 "
+				  "--gid-index 3 --mtu 4200 --plan 'my plan'\\''s.yaml' --profile "
+				  "site.yaml --seed 7 --repeat 2");
+	roce_verify_page_command(&record, &o, text, 40);
+	assert_string_equal(text, "uroce verify --system --device mlx5_0 -");
+	record = (struct roce_verify_record){
+		.plan = &plan, .profile = "soft", .seed = 7, .place = "here"};
+	roce_verify_page_command(&record, &o, text, sizeof(text));
+	assert_string_equal(text, "uroce verify --self-test --only a/b --seed 9");
+}
+
 static void page__of_a_run_that_was_broken_off_says_so(void **state)
 {
 	struct fixture f = {0};
@@ -255,6 +288,7 @@ int main(void)
 		cmocka_unit_test(page__has_every_case_and_nothing_foreign),
 		cmocka_unit_test(page__pictures_gather_sizes),
 		cmocka_unit_test(page__failures_come_first_with_all_that_is_known),
+		cmocka_unit_test(page__commands_do_it_again),
 		cmocka_unit_test(page__of_a_run_that_was_broken_off_says_so),
 		cmocka_unit_test(rollup__takes_the_middle_and_the_worst),
 	};

@@ -6,8 +6,11 @@
 #include "verify/embedded.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PATTERN_SIZE 128 /* longer than a name can be */
 
 void roce_verify_plan_destroy(struct roce_verify_plan *plan)
 {
@@ -60,20 +63,44 @@ bool roce_verify_pattern_fits(const char *pattern, const char *name)
 	return strncmp(pattern, name, length) == 0 && (name[length] == '/' || name[length] == '\0');
 }
 
+/* The next of some patterns with commas, as far as there is room; false: there is none. */
+static bool next_pattern(const char **patterns, char *out, size_t size)
+{
+	size_t n;
+
+	*patterns += strspn(*patterns, ",");
+	n = strcspn(*patterns, ",");
+	snprintf(out, size, "%.*s", (int)n, *patterns);
+	*patterns += n;
+	return n > 0;
+}
+
 static bool is_any_match(const char *patterns, const char *name)
 {
-	char pattern[128];
+	char pattern[PATTERN_SIZE];
 
-	while (*patterns) {
-		size_t n = strcspn(patterns, ",");
+	while (next_pattern(&patterns, pattern, sizeof(pattern))) {
+		if (roce_verify_pattern_fits(pattern, name))
+			return true;
+	}
+	return false;
+}
 
-		if (n && n < sizeof(pattern)) {
-			memcpy(pattern, patterns, n);
-			pattern[n] = '\0';
-			if (roce_verify_pattern_fits(pattern, name))
-				return true;
-		}
-		patterns += n + (patterns[n] == ',');
+bool roce_verify_plan_unfit(const struct roce_verify_plan *plan, const char *patterns, char *out,
+			    size_t size)
+{
+	char pattern[PATTERN_SIZE];
+
+	while (next_pattern(&patterns, pattern, sizeof(pattern))) {
+		uint32_t i = 0;
+
+		while (i < plan->case_count &&
+		       !roce_verify_pattern_fits(pattern, plan->cases[i].name))
+			i++;
+		if (i < plan->case_count)
+			continue;
+		snprintf(out, size, "%s", pattern);
+		return true;
 	}
 	return false;
 }

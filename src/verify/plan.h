@@ -86,6 +86,10 @@ bool roce_verify_plan_select(struct roce_verify_plan *plan, const char *only, co
 			     const char *profile);
 
 bool roce_verify_pattern_fits(const char *pattern, const char *name);
+/* The first of the patterns, apart by commas, that fits no case of the plan, in `out`. False: each
+ * fits one; a misspelt one would leave out what its user thinks is verified. */
+bool roce_verify_plan_unfit(const struct roce_verify_plan *plan, const char *patterns, char *out,
+			    size_t size);
 
 const struct roce_verify_case *roce_verify_plan_find(const struct roce_verify_plan *plan,
 						     const char *name);

@@ -205,6 +205,19 @@ static void select__by_patterns(void **state)
 	expect_selection(NULL, "*read*", "100");
 }
 
+static void select__knows_what_fits_nothing(void **state)
+{
+	struct roce_verify_plan *plan = load_good(three);
+	char unfit[16];
+
+	(void)state;
+	assert_false(roce_verify_plan_unfit(plan, "a,ab/read_2,*read*", unfit, sizeof(unfit)));
+	assert_false(roce_verify_plan_unfit(plan, ",,a,", unfit, sizeof(unfit)));
+	assert_true(roce_verify_plan_unfit(plan, "a,,ab/read,b", unfit, sizeof(unfit)));
+	assert_string_equal(unfit, "ab/read");
+	roce_verify_plan_destroy(plan);
+}
+
 static void select__takes_floors_along(void **state)
 {
 	(void)state;
@@ -335,6 +348,7 @@ int main(void)
 		cmocka_unit_test(plan__refuses),
 		cmocka_unit_test(plan__tells_all_mistakes),
 		cmocka_unit_test(select__by_patterns),
+		cmocka_unit_test(select__knows_what_fits_nothing),
 		cmocka_unit_test(select__takes_floors_along),
 		cmocka_unit_test(profile__adds_thresholds),
 		cmocka_unit_test(profile__refuses),

@@ -58,6 +58,13 @@ struct roce_verify_record {
 	uint32_t repeat;
 	const char *place; /* "namespaces", "here", "system", "peer" */
 	const char *peer;  /* NULL: both sides are on this machine */
+	/* what else was asked for; borrowed */
+	bool is_system;			       /* the hosts' own libraries */
+	const char *profile_file;	       /* NULL: the profile is the plan's own */
+	const char *device[ROCE_VERIFY_SIDES]; /* NULL: any */
+	bool has_gid_index;
+	uint32_t gid_index;
+	uint32_t mtu; /* of the link between namespaces; 0: the usual one */
 	time_t started;
 	double seconds;
 	bool is_complete;

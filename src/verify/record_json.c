@@ -78,14 +78,15 @@ json_t *roce_verify_record_json(const struct roce_verify_record *record)
 				    json_integer(roce_verify_record_count(
 					    record, (enum roce_verify_verdict)v)));
 	return json_pack(
-		"{s:s, s:s, s:i, s:s, s:s, s:s, s:I, s:i, s:s, s:s?, s:s, s:f, s:b, s:s?, "
+		"{s:s, s:s, s:i, s:s, s:s, s:s, s:s?, s:I, s:i, s:s, s:s?, s:s, s:f, s:b, s:s?, "
 		"s:o, s:{s:O?, s:O?}, s:o, s:o}",
 		"program", "uroce verify", "version", UROCE_VERSION, "protocol",
 		ROCE_VERIFY_PROTOCOL, "plan", record->plan->name, "plan_file", record->plan->file,
-		"profile", record->profile, "seed", (json_int_t)record->seed, "repeat",
-		(int)record->repeat, "place", record->place, "peer", record->peer, "started",
-		started, "seconds", record->seconds, "complete", (int)record->is_complete,
-		"broken_off", record->broken_off, "totals", totals, "environment", "initiator",
-		record->facts[ROCE_VERIFY_INITIATOR], "target", record->facts[ROCE_VERIFY_TARGET],
-		"primitives", roce_verify_primitives_json(record), "cases", cases);
+		"profile", record->profile, "profile_file", record->profile_file, "seed",
+		(json_int_t)record->seed, "repeat", (int)record->repeat, "place", record->place,
+		"peer", record->peer, "started", started, "seconds", record->seconds, "complete",
+		(int)record->is_complete, "broken_off", record->broken_off, "totals", totals,
+		"environment", "initiator", record->facts[ROCE_VERIFY_INITIATOR], "target",
+		record->facts[ROCE_VERIFY_TARGET], "primitives",
+		roce_verify_primitives_json(record), "cases", cases);
 }
