@@ -20,29 +20,23 @@
 
 static int write_junit(const char *path, const struct roce_verify_record *record)
 {
-	FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+	FILE *f = roce_verify_file_open(path);
 
 	if (f)
 		roce_verify_record_junit(record, f);
-	if (!f || ferror(f) || (f != stdout && fclose(f))) {
-		fprintf(stderr, "uroce verify: %s: %s\n", path, strerror(errno));
-		return ROCE_EXIT_FAILED;
-	}
-	return ROCE_EXIT_OK;
+	return roce_verify_file_close("verify", path, f);
 }
 
 static int write_html(const char *path, const struct roce_verify_record *record)
 {
-	FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
-	bool is_whole = f && roce_verify_page(record, f);
+	FILE *f = roce_verify_file_open(path);
+	bool is_whole = !f || roce_verify_page(record, f);
+	int rc = roce_verify_file_close("verify", path, f);
 
-	if (f && !is_whole)
-		errno = ENOMEM;
-	if (!is_whole || ferror(f) || (f != stdout && fclose(f))) {
-		fprintf(stderr, "uroce verify: %s: %s\n", path, strerror(errno));
-		return ROCE_EXIT_FAILED;
-	}
-	return ROCE_EXIT_OK;
+	if (is_whole)
+		return rc;
+	fprintf(stderr, "uroce verify: %s: out of memory\n", path);
+	return ROCE_EXIT_FAILED;
 }
 
 static int write_reports(const struct roce_verify_options *o,

@@ -93,20 +93,32 @@ int roce_verify_check_writable(const char *command, const char *path)
 	return ROCE_EXIT_OK;
 }
 
+FILE *roce_verify_file_open(const char *path)
+{
+	return roce_verify_is_on_stdout(path) ? stdout : fopen(path, "we");
+}
+
+int roce_verify_file_close(const char *command, const char *path, FILE *file)
+{
+	bool is_bad = !file || ferror(file);
+
+	if (file && (file == stdout ? fflush(file) : fclose(file)))
+		is_bad = true;
+	if (is_bad)
+		fprintf(stderr, "uroce %s: %s: %s\n", command, path, strerror(errno));
+	return is_bad ? ROCE_EXIT_FAILED : ROCE_EXIT_OK;
+}
+
 int roce_verify_write_json(const char *command, const char *path, json_t *json)
 {
-	int rc = -1;
+	FILE *f = json ? roce_verify_file_open(path) : NULL;
 
-	errno = ENOMEM;
-	if (json)
-		rc = roce_verify_is_on_stdout(path) ? json_dumpf(json, stdout, JSON_INDENT(1))
-						    : json_dump_file(json, path, JSON_INDENT(1));
-	if (rc)
-		fprintf(stderr, "uroce %s: %s: %s\n", command, path, strerror(errno));
-	else if (roce_verify_is_on_stdout(path))
-		putchar('\n');
+	if (!json)
+		errno = ENOMEM;
+	if (f && json_dumpf(json, f, JSON_INDENT(1)) == 0)
+		fputc('\n', f);
 	json_decref(json);
-	return rc ? ROCE_EXIT_FAILED : ROCE_EXIT_OK;
+	return roce_verify_file_close(command, path, f);
 }
 
 /* Whether any case had its turn. */

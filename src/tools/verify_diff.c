@@ -75,61 +75,26 @@ static int parse(int argc, char **argv, struct diff_options *o)
 	return rc;
 }
 
-static bool is_stdout(const char *path)
-{
-	return path && strcmp(path, "-") == 0;
-}
-
-static int close_file(const char *path, FILE *f)
-{
-	bool is_bad = !f || ferror(f);
-
-	if (f && f != stdout && fclose(f))
-		is_bad = true;
-	if (!is_bad)
-		return ROCE_EXIT_OK;
-	fprintf(stderr, "uroce verify: %s: %s\n", path, strerror(errno));
-	return ROCE_EXIT_USAGE;
-}
-
-static FILE *open_file(const char *path)
-{
-	return is_stdout(path) ? stdout : fopen(path, "we");
-}
-
-static int write_json(const char *path, const struct roce_verify_comparison *comparison)
-{
-	json_t *json = roce_verify_comparison_json(comparison);
-	FILE *f = open_file(path);
-
-	if (f && json && json_dumpf(json, f, JSON_INDENT(1)) == 0)
-		fputc('\n', f);
-	json_decref(json);
-	return close_file(path, f);
-}
-
 static int write_page(const char *path, const struct roce_verify_comparison *comparison)
 {
-	FILE *f = open_file(path);
+	FILE *f = roce_verify_file_open(path);
 
 	if (f)
 		roce_verify_comparison_page(comparison, f);
-	return close_file(path, f);
+	return roce_verify_file_close("verify", path, f);
 }
 
+/* What cannot be written is no result: 1 says that something is worse. */
 static int write_all(const struct diff_options *o, const struct roce_verify_comparison *comparison)
 {
-	int rc = ROCE_EXIT_OK;
-
-	if (!is_stdout(o->json) && !is_stdout(o->html))
+	if (!roce_verify_is_on_stdout(o->json) && !roce_verify_is_on_stdout(o->html))
 		roce_verify_comparison_text(comparison, stdout);
-	if (o->json)
-		rc = write_json(o->json, comparison);
-	if (!rc && o->html)
-		rc = write_page(o->html, comparison);
-	if (!rc && comparison->counts[ROCE_VERIFY_WORSE])
-		rc = ROCE_EXIT_FAILED;
-	return rc;
+	if (o->json &&
+	    roce_verify_write_json("verify", o->json, roce_verify_comparison_json(comparison)))
+		return ROCE_EXIT_USAGE;
+	if (o->html && write_page(o->html, comparison))
+		return ROCE_EXIT_USAGE;
+	return comparison->counts[ROCE_VERIFY_WORSE] ? ROCE_EXIT_FAILED : ROCE_EXIT_OK;
 }
 
 int roce_verify_diff_command(int argc, char **argv)

@@ -2,6 +2,8 @@
 /* Which class each case belongs to, and the words for it; see compare.h. */
 #include "verify/compare.h"
 
+#include "verify/lines.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -163,8 +165,7 @@ const char *roce_verify_comparison_caution(const struct roce_verify_comparison *
 			return NULL;
 	}
 	return is_any ? "One of the runs had one round, so nothing is known of its noise: --repeat "
-			"3 "
-			"or more on both tells a change from chance."
+			"3 or more on both tells a change from chance."
 		      : NULL;
 }
 
@@ -207,24 +208,13 @@ void roce_verify_comparison_remark(const struct roce_verify_comparison_case *c, 
 
 /* ---- the runs ---- */
 
-static void format(const json_t *value, char *out, size_t size)
-{
-	*out = '\0';
-	if (json_is_string(value))
-		snprintf(out, size, "%s", json_string_value(value));
-	else if (json_is_integer(value))
-		snprintf(out, size, "%lld", (long long)json_integer_value(value));
-	else if (json_is_boolean(value))
-		snprintf(out, size, "%s", json_is_true(value) ? "yes" : "no");
-}
-
 static void compare_member(const json_t *a, const json_t *b, const char *name, const char *what,
 			   roce_verify_difference_fn *found, void *context)
 {
 	char before[256], after[256];
 
-	format(json_object_get(a, name), before, sizeof(before));
-	format(json_object_get(b, name), after, sizeof(after));
+	roce_json_format(json_object_get(a, name), before, sizeof(before));
+	roce_json_format(json_object_get(b, name), after, sizeof(after));
 	if (strcmp(before, after) != 0)
 		found(context, what, before, after);
 }

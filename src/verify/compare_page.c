@@ -29,13 +29,6 @@ static enum roce_tone tone_of(enum roce_verify_change change)
 	return ROCE_TONE_PLAIN;
 }
 
-static const char *text_of(const struct roce_verify_report *report, const char *name)
-{
-	const char *text = json_string_value(json_object_get(report->json, name));
-
-	return text ? text : "?";
-}
-
 static void tiles(const struct roce_verify_comparison *comparison, FILE *out)
 {
 	char text[32];
@@ -245,7 +238,8 @@ static void runs(const struct roce_verify_comparison *comparison, FILE *out)
 			  "And in what they differ: the first place to look for a cause.");
 	roce_page_table_begin(out, run_columns, 3);
 	run_row(out, ROCE_TONE_PLAIN, "file", a->file, b->file);
-	run_row(out, ROCE_TONE_PLAIN, "started", text_of(a, "started"), text_of(b, "started"));
+	run_row(out, ROCE_TONE_PLAIN, "started", roce_verify_report_text(a, "started"),
+		roce_verify_report_text(b, "started"));
 	roce_verify_compare_runs(comparison, difference_row, out);
 	roce_page_table_end(out);
 }
@@ -256,7 +250,8 @@ void roce_verify_comparison_page(const struct roce_verify_comparison *comparison
 	char subtitle[256];
 
 	snprintf(subtitle, sizeof(subtitle), "before: %s, after: %s",
-		 text_of(comparison->before, "started"), text_of(comparison->after, "started"));
+		 roce_verify_report_text(comparison->before, "started"),
+		 roce_verify_report_text(comparison->after, "started"));
 	roce_page_begin(out, "RoCEv2 verification, compared", subtitle);
 	tiles(comparison, out);
 	if (caution)

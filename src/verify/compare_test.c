@@ -412,6 +412,29 @@ static void report__file_errors_name_file_and_line(void **state)
 	must_have(err, "No such file");
 }
 
+static void report__of_a_stranger_does_not_steer_the_terminal(void **state)
+{
+	static const char text[] =
+		"{\"program\": \"uroce verify\", \"started\": \"\\u001b]0;x\\u0007\", \"cases\": "
+		"[{\"name\": \"a/\\u001b[2J\", \"verdict\": \"fail\", \"unit\": \"us\", "
+		"\"reason\": "
+		"\"\\u00e4\\n\\u007f\"}]}";
+	struct roce_verify_report report;
+	char name[] = "/tmp/uroce-report-XXXXXX", err[ROCE_VERIFY_ERR_MAX];
+	int fd = mkstemp(name);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (int)strlen(text));
+	close(fd);
+	assert_int_equal(roce_verify_report_load(&report, name, err), 0);
+	assert_string_equal(report.cases[0].name, "a/?[2J");
+	assert_string_equal(report.cases[0].reason, "\u00e4??");
+	assert_string_equal(roce_verify_report_text(&report, "started"), "?]0;x?");
+	roce_verify_report_fini(&report);
+	assert_int_equal(unlink(name), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -425,6 +448,7 @@ int main(void)
 		cmocka_unit_test(compare__is_told_as_json),
 		cmocka_unit_test(report__that_is_none_is_refused),
 		cmocka_unit_test(report__file_errors_name_file_and_line),
+		cmocka_unit_test(report__of_a_stranger_does_not_steer_the_terminal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,19 +4,13 @@
 
 #include <string.h>
 
-static const char *text_of(const struct roce_verify_report *report, const char *name)
-{
-	const char *text = json_string_value(json_object_get(report->json, name));
-
-	return text ? text : "?";
-}
-
 /* ---- text ---- */
 
 static void print_report(FILE *out, const char *which, const struct roce_verify_report *report)
 {
 	fprintf(out, "%-7s %s  (%s, %s, profile %s)\n", which, report->file,
-		text_of(report, "started"), text_of(report, "plan"), text_of(report, "profile"));
+		roce_verify_report_text(report, "started"), roce_verify_report_text(report, "plan"),
+		roce_verify_report_text(report, "profile"));
 }
 
 static void print_difference(void *context, const char *what, const char *before, const char *after)
@@ -114,8 +108,9 @@ static json_t *case_json(const struct roce_verify_comparison_case *c)
 static json_t *report_json(const struct roce_verify_report *report)
 {
 	return json_pack("{s:s, s:s, s:s, s:s}", "file", report->file, "started",
-			 text_of(report, "started"), "plan", text_of(report, "plan"), "profile",
-			 text_of(report, "profile"));
+			 roce_verify_report_text(report, "started"), "plan",
+			 roce_verify_report_text(report, "plan"), "profile",
+			 roce_verify_report_text(report, "profile"));
 }
 
 static void add_difference(void *context, const char *what, const char *before, const char *after)

@@ -10,15 +10,17 @@
 #define MEMBER(T, field, path, kind, def, min, max, words, only, text, source) \
 	ROCE_CTYPE_##kind field;
 #define LINE(T, field, path, kind, def, min, max, words, only, text, source) uint32_t field;
-#define STRUCT(name, PARAMETERS, NUMBERS, text)                      \
-	struct parameters_##name {                                   \
-		PARAMETERS(MEMBER, )                                 \
-		struct {                                             \
-			PARAMETERS(LINE, )                           \
-		} where;                                             \
-	};                                                           \
-	static const struct roce_key keys_##name[] = {               \
-		PARAMETERS(ROCE_KEY_ROW, struct parameters_##name)}; \
+#define STRUCT(name, PARAMETERS, NUMBERS, text)                                         \
+	struct parameters_##name {                                                      \
+		PARAMETERS(MEMBER, )                                                    \
+		struct {                                                                \
+			PARAMETERS(LINE, )                                              \
+		} where;                                                                \
+	};                                                                              \
+	_Static_assert(sizeof(struct parameters_##name) <= ROCE_VERIFY_PARAMETERS_SIZE, \
+		       "room for what is read");                                        \
+	static const struct roce_key keys_##name[] = {                                  \
+		PARAMETERS(ROCE_KEY_ROW, struct parameters_##name)};                    \
 	static const struct roce_verify_number numbers_##name[] = {NUMBERS(NUMBER)};
 #define NUMBER(name, unit) {name, ROCE_VERIFY_##unit},
 ROCE_VERIFY_KINDS(STRUCT)

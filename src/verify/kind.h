@@ -27,6 +27,9 @@ struct roce_verify_kind {
 	uint32_t number_count;
 };
 
+/* Room for the parameters of any kind, read. */
+#define ROCE_VERIFY_PARAMETERS_SIZE 1024
+
 extern const struct roce_verify_kind roce_verify_kinds[];
 extern const uint32_t roce_verify_kind_count;
 

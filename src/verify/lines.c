@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -185,4 +186,17 @@ double roce_json_number(const json_t *object, const char *name)
 json_int_t roce_json_integer(const json_t *object, const char *name)
 {
 	return json_integer_value(json_object_get(object, name));
+}
+
+void roce_json_format(const json_t *value, char *out, size_t size)
+{
+	*out = '\0';
+	if (json_is_string(value))
+		snprintf(out, size, "%s", json_string_value(value));
+	else if (json_is_integer(value))
+		snprintf(out, size, "%lld", (long long)json_integer_value(value));
+	else if (json_is_real(value))
+		snprintf(out, size, "%.4g", json_real_value(value));
+	else if (json_is_boolean(value))
+		snprintf(out, size, "%s", json_is_true(value) ? "yes" : "no");
 }

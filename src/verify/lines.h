@@ -38,6 +38,8 @@ int roce_lines_send(struct roce_lines *lines, json_t *object);
 /* Members; "", 0 or false where there is none of that type. */
 const char *roce_json_text(const json_t *object, const char *name);
 double roce_json_number(const json_t *object, const char *name);
+/* A text, a number or yes and no as people read it; "" for anything else. */
+void roce_json_format(const json_t *value, char *out, size_t size);
 /* Of a whole number only: a peer's 1e300 is none, and fits no type of ours. */
 json_int_t roce_json_integer(const json_t *object, const char *name);
 

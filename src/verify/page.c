@@ -4,6 +4,7 @@
 
 #include "verify/advice.h"
 #include "verify/kind.h"
+#include "verify/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,18 +49,11 @@ static bool is_place(const struct roce_verify_record *record, const char *place)
 static void append_member(const char *name, const json_t *value, char *out, size_t size)
 {
 	size_t used = strlen(out);
-	const char *comma = used ? ", " : "";
+	char text[ROCE_VERIFY_TEXT_MAX];
 
-	if (json_is_string(value) && json_string_length(value))
-		snprintf(out + used, size - used, "%s%s %s", comma, name, json_string_value(value));
-	else if (json_is_integer(value))
-		snprintf(out + used, size - used, "%s%s %lld", comma, name,
-			 (long long)json_integer_value(value));
-	else if (json_is_real(value))
-		snprintf(out + used, size - used, "%s%s %.6g", comma, name, json_real_value(value));
-	else if (json_is_boolean(value))
-		snprintf(out + used, size - used, "%s%s %s", comma, name,
-			 json_is_true(value) ? "yes" : "no");
+	roce_json_format(value, text, sizeof(text));
+	if (*text)
+		snprintf(out + used, size - used, "%s%s %s", used ? ", " : "", name, text);
 }
 
 void roce_verify_page_parameters(const struct roce_verify_case *c, char *out, size_t size)

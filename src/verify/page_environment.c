@@ -3,23 +3,13 @@
 #include "verify/page_internal.h"
 
 #include "verify/kind.h"
+#include "verify/lines.h"
 
 #include <string.h>
 
 static const json_t *facts_of(const struct roce_verify_record *record, int side)
 {
 	return json_object_get(record->facts[side], "facts");
-}
-
-static void fact_text(const json_t *value, char *out, size_t size)
-{
-	*out = '\0';
-	if (json_is_string(value))
-		snprintf(out, size, "%s", json_string_value(value));
-	else if (json_is_integer(value))
-		snprintf(out, size, "%lld", (long long)json_integer_value(value));
-	else if (json_is_real(value))
-		snprintf(out, size, "%g", json_real_value(value));
 }
 
 static const char *const columns[] = {"", "~Initiator", "~Target"};
@@ -37,7 +27,7 @@ static void fact_row(const struct roce_verify_record *record, const char *name, 
 			snprintf(texts[side], sizeof(texts[side]), "%.1f GiB",
 				 json_number_value(value) / (1024.0 * 1024 * 1024));
 		else
-			fact_text(value, texts[side], sizeof(texts[side]));
+			roce_json_format(value, texts[side], sizeof(texts[side]));
 	}
 	if (!*texts[0] && !*texts[1])
 		return;
@@ -104,7 +94,7 @@ static void device_row(const char *side, const json_t *device, const char *const
 	size_t used = 0;
 
 	for (size_t i = 0; i < 4; i++) {
-		fact_text(json_object_get(device, of_device[i]), texts[i], sizeof(texts[i]));
+		roce_json_format(json_object_get(device, of_device[i]), texts[i], sizeof(texts[i]));
 		cells[i + 1] = texts[i];
 	}
 	roce_verify_page_flat(netdev, texts[4], sizeof(texts[4]));

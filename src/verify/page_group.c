@@ -6,6 +6,7 @@
 #include "verify/page_internal.h"
 
 #include "verify/kind.h"
+#include "verify/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +22,6 @@ enum column { NAME, VERDICT, VALUE, SPREAD, THRESHOLD, PROVES, SOURCE, SECONDS, 
 static const char *const names[COLUMN_COUNT] = {
 	"Case", "Verdict", "#Value", "#Range", "~Threshold", "~What it proves", "~Its source", "#s",
 };
-
-static const char *name_in_group(const struct roce_verify_case *c)
-{
-	const char *slash = strchr(c->name, '/');
-
-	return slash ? slash + 1 : c->name;
-}
 
 /* Checks count the same in each round. */
 static bool has_spread(const struct roce_verify_rollup *r)
@@ -51,7 +45,7 @@ static void verdict_row(const struct roce_verify_rollup *r, const bool *is_shown
 {
 	char value[64], spread[160], verdict[64], threshold[ROCE_VERIFY_TEXT_MAX], seconds[32];
 	const char *all[COLUMN_COUNT] = {
-		[NAME] = name_in_group(r->c),
+		[NAME] = roce_verify_name_in_group(r->c->name),
 		[PROVES] = r->c->proves,
 		[VERDICT] = verdict,
 		[VALUE] = value,
@@ -118,7 +112,7 @@ static void number_row(const struct roce_verify_rollup *r, const uint32_t *numbe
 		       const char *const *columns, uint32_t count, FILE *out)
 {
 	char texts[NUMBERS_MAX][32];
-	const char *cells[COLUMNS_MAX] = {name_in_group(r->c)};
+	const char *cells[COLUMNS_MAX] = {roce_verify_name_in_group(r->c->name)};
 
 	for (uint32_t i = 0; i < count; i++) {
 		const json_t *value =
@@ -201,19 +195,6 @@ static void number_tables(const struct roce_verify_page_group *group, FILE *out)
 
 /* ---- tables in the detail ---- */
 
-static void format_cell(const json_t *value, char *out, size_t size)
-{
-	*out = '\0';
-	if (json_is_string(value))
-		snprintf(out, size, "%s", json_string_value(value));
-	else if (json_is_integer(value))
-		snprintf(out, size, "%lld", (long long)json_integer_value(value));
-	else if (json_is_real(value))
-		snprintf(out, size, "%.4g", json_real_value(value));
-	else if (json_is_boolean(value))
-		snprintf(out, size, "%s", json_is_true(value) ? "yes" : "no");
-}
-
 static void detail_row(const json_t *row, const char *const *keys, const char *const *columns,
 		       size_t count, FILE *out)
 {
@@ -221,7 +202,7 @@ static void detail_row(const json_t *row, const char *const *keys, const char *c
 	const char *cells[COLUMNS_MAX];
 
 	for (size_t i = 0; i < count; i++) {
-		format_cell(json_object_get(row, keys[i]), texts[i], sizeof(texts[i]));
+		roce_json_format(json_object_get(row, keys[i]), texts[i], sizeof(texts[i]));
 		cells[i] = texts[i];
 	}
 	roce_page_table_row(out, ROCE_TONE_PLAIN, columns, cells, count);
@@ -252,7 +233,7 @@ static void detail_table(const struct roce_verify_rollup *r, const char *name, c
 		columns[count] = titles[count];
 		count++;
 	}
-	snprintf(headline, sizeof(headline), "%s: %s", name_in_group(r->c), name);
+	snprintf(headline, sizeof(headline), "%s: %s", roce_verify_name_in_group(r->c->name), name);
 	roce_page_subsection(out, headline);
 	roce_page_table_begin(out, columns, count);
 	for (size_t i = 0; i < json_array_size(rows); i++)

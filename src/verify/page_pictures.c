@@ -15,14 +15,13 @@
 #include <string.h>
 
 #define FAMILIES_MAX 64u
-#define TAIL_FLOOR   1e-3 /* percent: one in 100,000 */
 
 struct family {
 	const char *name; /* of the first of them, in the group */
 	size_t length;	  /* without the number at its end */
 	const struct roce_verify_rollup *members[ROCE_CHART_SERIES_MAX];
 	uint32_t count;
-	uint32_t left_out;
+	uint32_t left_out; /* for which there is no room; the legend counts them */
 };
 
 /* ---- units ---- */
@@ -49,13 +48,6 @@ static enum roce_quantity quantity_of(const char *unit, double *out_scale)
 	}
 	*out_scale = 1;
 	return ROCE_QUANTITY_COUNT;
-}
-
-static const char *name_in_group(const struct roce_verify_case *c)
-{
-	const char *slash = strchr(c->name, '/');
-
-	return slash ? slash + 1 : c->name;
 }
 
 /* ---- histograms ---- */
@@ -178,7 +170,7 @@ static void draw_tails(const struct family *family, FILE *out)
 		.is_x_log = true,
 		.is_y_log = true,
 		.series = series,
-		.series_count = family->count,
+		.series_count = family->count + family->left_out,
 	};
 
 	snprintf(title, sizeof(title), "%.*s: how long the slow ones took", (int)family->length,
@@ -192,7 +184,7 @@ static void draw_tails(const struct family *family, FILE *out)
 		points[i] = calloc(max + 1, sizeof(**points));
 		chart.x_quantity = quantity_of(
 			json_string_value(json_object_get(o->histogram, "unit")), &scale);
-		series[i].name = name_in_group(o->c);
+		series[i].name = roce_verify_name_in_group(o->c->name);
 		series[i].is_step = true;
 		series[i].points = points[i];
 		if (buckets && points[i])
@@ -255,7 +247,9 @@ static uint32_t find_families(const struct roce_verify_page_group *group,
 	for (uint32_t i = group->first; i < group->end; i++) {
 		const struct roce_verify_rollup *r = &group->pages->cases[i];
 		struct family *family =
-			is_wanted(r) ? family_of(families, &count, name_in_group(r->c)) : NULL;
+			is_wanted(r)
+				? family_of(families, &count, roce_verify_name_in_group(r->c->name))
+				: NULL;
 
 		if (family && family->count < ROCE_CHART_SERIES_MAX)
 			family->members[family->count++] = r;
@@ -292,12 +286,12 @@ struct sizes {
 	struct roce_chart_point points[ROCE_CHART_SERIES_MAX][SIZES_MAX];
 	char names[ROCE_CHART_SERIES_MAX][64];
 	uint32_t count;
-	uint32_t left_out;
 };
 
+/* Beyond what one picture can show the table of numbers has them. */
 static void add_to_series(struct sizes *sizes, const struct roce_verify_rollup *r, double scale)
 {
-	const char *name = name_in_group(r->c);
+	const char *name = roce_verify_name_in_group(r->c->name);
 	size_t length = stem_length(name);
 	double size = json_number_value(json_object_get(r->c->parameters, "size"));
 	uint32_t i = 0;
@@ -306,10 +300,8 @@ static void add_to_series(struct sizes *sizes, const struct roce_verify_rollup *
 	while (i < sizes->count &&
 	       (strlen(sizes->names[i]) != length || strncmp(sizes->names[i], name, length) != 0))
 		i++;
-	if (i == ROCE_CHART_SERIES_MAX) {
-		sizes->left_out++;
+	if (i == ROCE_CHART_SERIES_MAX)
 		return;
-	}
 	if (i == sizes->count) {
 		snprintf(sizes->names[i], sizeof(sizes->names[i]), "%.*s", (int)length, name);
 		sizes->series[i] = (struct roce_chart_series){.name = sizes->names[i],

@@ -11,10 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARAMETERS_MAX 1024 /* of the largest struct of parameters */
-#define TAKES_S	       2.0
-#define TIMEOUT_S      60.0
-#define CASE_KEYS      "name|kind|proves|parameters|value|takes|timeout|thresholds"
+#define TAKES_S	  2.0
+#define TIMEOUT_S 60.0
+#define CASE_KEYS "name|kind|proves|parameters|value|takes|timeout|thresholds"
 
 /* Pair i of a mapping, if its key is a text that stood not there before. */
 const char *roce_plan_take_key(struct roce_plan_loader *l, roce_yaml_node_t mapping, uint32_t i,
@@ -173,11 +172,10 @@ static json_t *load_parameters(struct roce_plan_loader *l, const struct roce_ver
 			       roce_yaml_node_t node)
 {
 	struct roce_word_store store = {0};
-	uint64_t out[PARAMETERS_MAX / sizeof(uint64_t)];
+	uint64_t out[ROCE_VERIFY_PARAMETERS_SIZE / sizeof(uint64_t)];
 	json_t *json;
 
-	if (kind->parameters.size > sizeof(out) ||
-	    !roce_section_defaults(&kind->parameters, &store, out)) {
+	if (!roce_section_defaults(&kind->parameters, &store, out)) {
 		roce_problem_add(l->problems, 0, "out of memory");
 		return NULL;
 	}

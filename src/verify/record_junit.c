@@ -4,8 +4,7 @@
 
 #include "report/page.h"
 #include "verify/kind.h"
-
-#include <string.h>
+#include "verify/rollup.h"
 
 static void print_attribute(FILE *out, const char *name, const char *text)
 {
@@ -17,14 +16,15 @@ static void print_attribute(FILE *out, const char *name, const char *text)
 static void print_outcome(FILE *out, const struct roce_verify_record *record,
 			  const struct roce_verify_outcome *o)
 {
-	const char *slash = strchr(o->c->name, '/');
 	char group[112];
 	char name[128];
 	char value[96];
 	char threshold[256];
 
-	snprintf(group, sizeof(group), "%.*s", (int)(slash - o->c->name), o->c->name);
-	snprintf(name, sizeof(name), record->repeat > 1 ? "%s#%u" : "%s", slash + 1, o->round);
+	snprintf(group, sizeof(group), "%.*s", (int)roce_verify_group_length(o->c->name),
+		 o->c->name);
+	snprintf(name, sizeof(name), record->repeat > 1 ? "%s#%u" : "%s",
+		 roce_verify_name_in_group(o->c->name), o->round);
 	fputs("  <testcase", out);
 	print_attribute(out, "classname", group);
 	print_attribute(out, "name", name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two passes: what the file says is checked, then the rounds of each case are summed up. */
+/* Two passes: what the file says is checked, then the rounds of each case are summed up. Before,
+ * texts lose what would steer the terminal that they are shown on. */
 #include "verify/report_file.h"
 
 #include "verify/rollup.h"
@@ -102,25 +103,14 @@ static int direction_of(const json_t *entry)
 	return strcmp(unit, "Gb/s") == 0 || strcmp(unit, "1/s") == 0 ? 1 : 0;
 }
 
-static int weight(enum roce_verify_verdict verdict)
-{
-	static const int weights[ROCE_VERIFY_VERDICT_COUNT] = {
-		[ROCE_VERIFY_FAIL] = 3,
-		[ROCE_VERIFY_PASS] = 2,
-		[ROCE_VERIFY_MEASURED] = 1,
-		[ROCE_VERIFY_SKIPPED] = 0,
-	};
-
-	return weights[verdict];
-}
-
 static void add_round(struct roce_verify_report_case *c, const json_t *entry)
 {
 	enum roce_verify_verdict verdict = (enum roce_verify_verdict)verdict_of(entry);
 	const json_t *limit = json_object_get(entry, "limit");
 	const char *number = text_of(entry, "number");
 
-	if (!c->rounds || weight(verdict) > weight(c->verdict)) {
+	if (!c->rounds ||
+	    roce_verify_verdict_weight(verdict) > roce_verify_verdict_weight(c->verdict)) {
 		c->verdict = verdict;
 		c->reason = text_of(entry, "reason");
 	}
@@ -245,6 +235,42 @@ static int sum_up_all(struct loading *l)
 
 /* ---- the whole ---- */
 
+static void make_plain_text(json_t *text)
+{
+	size_t length = json_string_length(text);
+	char *copy = NULL;
+
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)json_string_value(text)[i];
+
+		if (c >= 0x20 && c != 0x7f)
+			continue;
+		if (!copy)
+			copy = strdup(json_string_value(text));
+		if (copy && i < strlen(copy))
+			copy[i] = '?';
+	}
+	if (copy)
+		(void)json_string_set(text, copy);
+	free(copy);
+}
+
+/* As deep as the reader of JSON lets it be. */
+static void make_plain(json_t *json)
+{
+	const char *name;
+	json_t *value;
+	size_t i;
+
+	if (json_is_string(json))
+		make_plain_text(json);
+	json_array_foreach(json, i, value) make_plain(value);
+	json_object_foreach(json, name, value)
+	{
+		make_plain(value);
+	}
+}
+
 int roce_verify_report_take(struct roce_verify_report *out, json_t *json, const char *file,
 			    char err[ROCE_VERIFY_ERR_MAX])
 {
@@ -287,6 +313,7 @@ int roce_verify_report_load(struct roce_verify_report *out, const char *file,
 			 error.text);
 		return -EINVAL;
 	}
+	make_plain(json);
 	rc = roce_verify_report_take(out, json, file, err);
 	json_decref(json);
 	return rc;
@@ -299,6 +326,13 @@ void roce_verify_report_fini(struct roce_verify_report *report)
 	report->cases = NULL;
 	report->json = NULL;
 	report->count = 0;
+}
+
+const char *roce_verify_report_text(const struct roce_verify_report *report, const char *name)
+{
+	const char *text = json_string_value(json_object_get(report->json, name));
+
+	return text ? text : "?";
 }
 
 const struct roce_verify_report_case *

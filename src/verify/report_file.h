@@ -45,6 +45,9 @@ int roce_verify_report_take(struct roce_verify_report *out, json_t *json, const 
 			    char err[ROCE_VERIFY_ERR_MAX]);
 void roce_verify_report_fini(struct roce_verify_report *report);
 
+/* A text at its top, as "started"; "?" without. */
+const char *roce_verify_report_text(const struct roce_verify_report *report, const char *name);
+
 /* NULL: it has none of that name. */
 const struct roce_verify_report_case *
 roce_verify_report_find(const struct roce_verify_report *report, const char *name);

@@ -25,8 +25,14 @@ uint32_t roce_verify_group_length(const char *name)
 	return (uint32_t)strcspn(name, "/");
 }
 
-/* What weighs more in the sum of several rounds. */
-static int weight(enum roce_verify_verdict verdict)
+const char *roce_verify_name_in_group(const char *name)
+{
+	const char *slash = strchr(name, '/');
+
+	return slash ? slash + 1 : name;
+}
+
+int roce_verify_verdict_weight(enum roce_verify_verdict verdict)
 {
 	switch (verdict) {
 	case ROCE_VERIFY_FAIL:
@@ -46,7 +52,8 @@ static void add(struct roce_verify_rollup *r, const struct roce_verify_outcome *
 {
 	bool is_fail = o->verdict == ROCE_VERIFY_FAIL;
 
-	if (!r->rounds || weight(o->verdict) > weight(r->verdict))
+	if (!r->rounds ||
+	    roce_verify_verdict_weight(o->verdict) > roce_verify_verdict_weight(r->verdict))
 		r->verdict = o->verdict;
 	if (!r->fails)
 		r->shown = o;

@@ -24,10 +24,15 @@ struct roce_verify_rollup {
 struct roce_verify_rollup *roce_verify_rollup(const struct roce_verify_record *record,
 					      uint32_t *out_count);
 
+/* What weighs more in the sum of several rounds. */
+int roce_verify_verdict_weight(enum roce_verify_verdict verdict);
+
 /* The middle of values, which are sorted in place; 0 when there is none. */
 double roce_verify_median(double *values, uint32_t count);
 
 /* "latency" of "latency/write_64": how long it is. */
 uint32_t roce_verify_group_length(const char *name);
+/* "write_64" of it. */
+const char *roce_verify_name_in_group(const char *name);
 
 #endif

@@ -89,10 +89,10 @@ static void skip_duplicate_detection(void)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		int fd = open(paths[i], O_WRONLY | O_CLOEXEC);
 
-		if (fd >= 0 && write(fd, "0", 1) == 1)
-			(void)close(fd);
-		else if (fd >= 0)
-			(void)close(fd);
+		if (fd < 0)
+			continue;
+		(void)!write(fd, "0", 1);
+		(void)close(fd);
 	}
 }
 
