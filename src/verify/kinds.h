@@ -248,8 +248,10 @@
 #define ROCE_VERIFY_NUMBERS_ORDERING(M) M("rounds", COUNT)
 
 #define ROCE_VERIFY_EDGES(X, T)                                                                    \
-	X(T, what, "what", WORD, "pieces", NULL, NULL, "pieces|inline|message|queues|bind", 0,     \
-	  "lists of pieces, inline data, the longest message, full queues, windows' bounds", NULL) \
+	X(T, what, "what", WORD, "pieces", NULL, NULL, "pieces|inline|message|queues|bind|xrc_queue", \
+	  0,                                                                                       \
+	  "lists of pieces, inline data, the longest message, full queues, windows' bounds, "      \
+	  "shared queues that a request must not name", NULL)                                      \
 	X(T, transport, "transport", WORD, "rc", NULL, NULL, "rc|xrc", 0, "of the queue pairs",    \
 	  NULL)
 

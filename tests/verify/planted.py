@@ -107,6 +107,8 @@ ROWS = [
      r"a queue of \d+ requests took \d+", MORE),
     ("hidden-error", EACH, "edges/window", r"beyond a window ended with status 0", MORE),
     ("ignored-window", EACH, "edges/window", r"a WRITE one byte beyond a window ended with status 0"),
+    ("hidden-error", EACH, "edges/xrc_wrong_queue",
+     r"a SEND to a shared queue that is not there ended with status 0", MORE),
     # ---- under loss and interruption: what is wrong is seen all the same ----
     ("wrong-byte", "1/500", "resilience/loss", r"what a message brought", MORE),
     ("stale-read", "1/500", "resilience/loss_read", r"what READ brought", MORE),

@@ -130,6 +130,10 @@ cases:
     kind: edges
     proves: bounds of a window
     parameters: {what: bind}
+  - name: b/xrc_queue
+    kind: edges
+    proves: queues of XRC
+    parameters: {what: xrc_queue}
   - name: b/order
     kind: ordering
     proves: order under loss

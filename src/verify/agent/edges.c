@@ -3,7 +3,7 @@
  * Kind `edges`: limits that a device or a queue pair states, used to the last one, and one more
  * that must be refused: by the call, or by a completion that says so. Here lists of pieces and
  * inline data; queues and the longest message are in edges_refused.c, memory windows in
- * edges_window.c.
+ * edges_window.c, the queues of XRC in edges_xrc.c.
  */
 #include "verify/agent/edges.h"
 #include "verify/agent/kind.h"
@@ -395,6 +395,8 @@ static void run_side(struct va_run *run)
 		va_edges_message(run, &e);
 	else if (va_is(run, "what", "queues"))
 		va_edges_queues(run, &e);
+	else if (va_is(run, "what", "xrc_queue"))
+		va_edges_xrc(run, &e);
 	else
 		va_edges_bind(run, &e);
 	if (run->is_initiator) {

@@ -17,6 +17,7 @@ void va_edges_inline(struct va_run *run, struct va_edges *e);
 void va_edges_message(struct va_run *run, struct va_edges *e);
 void va_edges_queues(struct va_run *run, struct va_edges *e);
 void va_edges_bind(struct va_run *run, struct va_edges *e);
+void va_edges_xrc(struct va_run *run, struct va_edges *e);
 
 /* va_fail() if `rc` of `what` says that it was done. */
 void va_edges_refused(struct va_run *run, struct va_edges *e, int rc, const char *what,
