@@ -364,6 +364,11 @@ static void hint_at_figures(json_t *hints, const struct roce_perf_options *optio
 	if (roce_perf_is_bandwidth(options) && strcmp(options->transport, "uc") == 0 &&
 	    !json_object_get(o->values, "lost"))
 		add(hints, "UC WRITE: the figures are of what was sent; nobody sees what arrives");
+	if (!roce_perf_is_bandwidth(options) && value_of(o, "lost") > 0)
+		add(hints,
+		    "%.3g %% of the messages, or their answers, were lost, and are in none of the "
+		    "figures",
+		    value_of(o, "lost"));
 	if (!roce_perf_is_bandwidth(options) && value_of(o, "p99") > 10 * value_of(o, "p50"))
 		add(hints,
 		    "p99 is %.0f times p50: something interrupts (other programs, power "

@@ -94,6 +94,13 @@ class Local(Perf):
                 self.assertGreater(row[1], 0)
                 self.assertGreater(row[2], 0)
 
+    def test_lost_datagrams_are_counted(self):
+        """Some are lost, and the measurement goes on."""
+        shown = self.run_perf("ud_send_lat", "--local", "-n", "500",
+                              UROCE_IMPAIR="seed=3,drop=0.2%")
+        self.assertRegex(shown, r"hint: [\d.]+ % of the messages, or their answers, were lost")
+        self.assertEqual(len(rows(shown)), 1)
+
     def test_what_nobody_counts(self):
         """A WRITE of UC may be lost without a trace: no share of losses is made up."""
         shown = self.run_perf("write_bw", "--local", "-c", "UC", "-D", "0.1")
