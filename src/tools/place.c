@@ -42,8 +42,9 @@ static bool find_library(const char *bin_dir, char *out)
 	       join(path, bin_dir, "../lib") && has_library(path, out);
 }
 
-static int own_path(char *out, char *err, size_t err_size)
+int roce_place_find_self(struct roce_place *place, char *err, size_t err_size)
 {
+	char *out = place->self;
 	ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
 
 	if (n < 0) {
@@ -62,7 +63,7 @@ int roce_place_find(struct roce_place *out, char *err, size_t err_size)
 	const char *library_dir = getenv("UROCE_LIBDIR");
 	const char *daemon = getenv("UROCE_UROCED");
 	char bin_dir[PATH_MAX];
-	int rc = own_path(out->self, err, err_size);
+	int rc = roce_place_find_self(out, err, err_size);
 
 	if (rc)
 		return rc;

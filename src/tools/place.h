@@ -17,5 +17,7 @@ struct roce_place {
 
 /* 0, or -errno with one line in `err`. */
 int roce_place_find(struct roce_place *out, char *err, size_t err_size);
+/* The same of `self` alone, for what needs none of our libraries. */
+int roce_place_find_self(struct roce_place *out, char *err, size_t err_size);
 
 #endif

@@ -31,8 +31,10 @@ struct roce_verify_options {
 	uint64_t seed;
 	uint64_t repeat;
 	uint64_t mtu;
-	uint64_t gid_index; /* UINT64_MAX: chosen */
-	uint64_t ib_port;   /* the same */
+	uint64_t gid_index;  /* UINT64_MAX: chosen */
+	uint64_t ib_port;    /* the same */
+	uint64_t qp_timeout; /* a code; 0: that of each case */
+	const char *quirks;  /* accepted of the own device; NULL: none */
 	/* of a server */
 	const char *kinds;  /* the only ones that it runs; NULL: all */
 	const char *client; /* how the other end is called, up to the host */

@@ -28,6 +28,8 @@ static void describe_choices(const struct roce_verify_options *o, struct roce_ve
 	record->profile_file = o->profile_file;
 	record->seed = o->seed;
 	record->is_system = o->is_system;
+	record->quirks = o->quirks;
+	record->qp_timeout = (uint32_t)o->qp_timeout;
 	record->has_gid_index = o->gid_index != UINT64_MAX;
 	record->gid_index = (uint32_t)o->gid_index;
 	record->mtu = o->mtu == ROCE_VERIFY_MTU_DEFAULT ? 0 : (uint32_t)o->mtu;

@@ -26,6 +26,8 @@ enum {
 	OPT_DEVICE,
 	OPT_TARGET_DEVICE,
 	OPT_GID_INDEX,
+	OPT_QUIRKS,
+	OPT_QP_TIMEOUT,
 	OPT_MTU,
 	OPT_SERVER,
 	OPT_ONCE,
@@ -51,6 +53,8 @@ static const struct option long_options[] = {
 	{"device", required_argument, NULL, OPT_DEVICE},
 	{"target-device", required_argument, NULL, OPT_TARGET_DEVICE},
 	{"gid-index", required_argument, NULL, OPT_GID_INDEX},
+	{"quirks", required_argument, NULL, OPT_QUIRKS},
+	{"qp-timeout", required_argument, NULL, OPT_QP_TIMEOUT},
 	{"mtu", required_argument, NULL, OPT_MTU},
 	{"server", no_argument, NULL, OPT_SERVER},
 	{"once", no_argument, NULL, OPT_ONCE},
@@ -89,6 +93,8 @@ static const char **text_of(int c, struct roce_verify_options *o)
 		return &o->device[ROCE_VERIFY_INITIATOR];
 	case OPT_TARGET_DEVICE:
 		return &o->device[ROCE_VERIFY_TARGET];
+	case OPT_QUIRKS:
+		return &o->quirks;
 	case OPT_PEER:
 		return &o->peer;
 	case OPT_TOKEN:
@@ -135,6 +141,8 @@ static int take_option(int c, const char *given, struct roce_verify_options *o)
 		return parse_number("--seed", 0, UINT64_MAX >> 12, &o->seed);
 	else if (c == OPT_GID_INDEX)
 		return parse_number("--gid-index", 0, 255, &o->gid_index);
+	else if (c == OPT_QP_TIMEOUT)
+		return parse_number("--qp-timeout", 1, 31, &o->qp_timeout);
 	else if (c == OPT_MTU)
 		return parse_number("--mtu", 1280, 65535, &o->mtu);
 	else if (c == OPT_PORT)
@@ -149,6 +157,10 @@ static int check_together(const struct roce_verify_options *o)
 	if (o->is_self_test && (o->plan || o->is_system || o->peer || o->is_server))
 		return roce_usage_error("verify",
 					"--self-test is a plan of its own, on this machine");
+	if (o->quirks && strcmp(o->quirks, "rxe") != 0)
+		return roce_usage_error("verify", "--quirks: found %s, expected rxe", o->quirks);
+	if (o->is_server && o->qp_timeout)
+		return roce_usage_error("verify", "--qp-timeout is for the other end to say");
 	if (o->is_server && o->peer)
 		return roce_usage_error("verify", "--server and --peer are the two ends");
 	if (o->is_server &&

@@ -49,7 +49,8 @@ static int make_launcher(const struct roce_verify_options *o, struct launcher *l
 	char err[256];
 	const char *slash;
 
-	if (roce_place_find(&l->place, err, sizeof(err)))
+	/* The system's libraries need none of ours, so that three programs alone will do. */
+	if ((o->is_system ? roce_place_find_self : roce_place_find)(&l->place, err, sizeof(err)))
 		return complain(o, err);
 	slash = strrchr(l->place.self, '/');
 	snprintf(l->agent, sizeof(l->agent), "%.*s/verify-agent", (int)(slash - l->place.self),
@@ -81,6 +82,11 @@ static json_t *make_where(const struct roce_verify_options *o, int side, const c
 		json_object_set_new(where, "gid_index", json_integer((json_int_t)o->gid_index));
 	if (o->ib_port != UINT64_MAX)
 		json_object_set_new(where, "port", json_integer((json_int_t)o->ib_port));
+	if (o->qp_timeout)
+		json_object_set_new(where, "qp_timeout", json_integer((json_int_t)o->qp_timeout));
+	/* Of a peer's device the peer says it. */
+	if (o->quirks && (side == ROCE_VERIFY_INITIATOR || !o->peer))
+		json_object_set_new(where, "quirks", json_string(o->quirks));
 	return where;
 }
 
@@ -186,6 +192,7 @@ static void make_arguments(const struct roce_verify_options *o, struct launcher 
 		{"--port", o->ib_port != UINT64_MAX ? l->port : NULL},
 		{"--gid-index", o->gid_index != UINT64_MAX ? l->gid_index : NULL},
 		{"--kinds", o->kinds},
+		{"--quirks", o->quirks},
 	};
 	size_t used = 0;
 

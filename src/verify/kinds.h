@@ -105,6 +105,13 @@
 #define ROCE_VERIFY_NUMBERS_CHECK(M)                                                               \
 	M("operations", COUNT) M("bytes", COUNT) M("checked", COUNT)
 
+#define ROCE_VERIFY_MATRIX(X, T)                                                                   \
+	X(T, scenarios, "scenarios", TEXT, "all", NULL, NULL, NULL, 0,                             \
+	  "of verbs-check --scenarios, several with commas, or rc, uc, ud, all", NULL)
+
+/* Cells of the table: scenarios times requesters times address families. */
+#define ROCE_VERIFY_NUMBERS_MATRIX(M) M("right", COUNT) M("skipped", COUNT) M("wrong", COUNT)
+
 #define ROCE_VERIFY_SETUP(X, T)                                                                    \
 	X(T, transport, "transport", WORD, "rc", NULL, NULL, "rc|uc|ud", 0, "of the queue pairs",  \
 	  NULL)                                                                                    \
@@ -357,7 +364,9 @@
 	K(stream, ROCE_VERIFY_STREAM, ROCE_VERIFY_NUMBERS_STREAM,                                  \
 	  "what plain sockets carry on the same path")                                             \
 	K(verbs_check, ROCE_VERIFY_VERBS_CHECK, ROCE_VERIFY_NUMBERS_CHECK,                         \
-	  "operations by the programs of verbs-check, every byte and status checked on both sides")
+	  "operations by the programs of verbs-check, every byte and status checked on both sides") \
+	K(matrix, ROCE_VERIFY_MATRIX, ROCE_VERIFY_NUMBERS_MATRIX,                                  \
+	  "scenarios of verbs-check with either side as requester, over IPv4 and IPv6, as a table")
 /* clang-format on */
 
 #endif

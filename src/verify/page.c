@@ -5,6 +5,7 @@
 #include "verify/advice.h"
 #include "verify/kind.h"
 #include "verify/lines.h"
+#include "verify/sides.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -299,7 +300,10 @@ static void begin(const struct roce_verify_record *record, FILE *out)
 {
 	const char *initiator = fact(record, ROCE_VERIFY_INITIATOR, "host");
 	const char *target = fact(record, ROCE_VERIFY_TARGET, "host");
+	const char *ours = roce_verify_side_implementation(record, ROCE_VERIFY_INITIATOR);
+	const char *theirs = roce_verify_side_implementation(record, ROCE_VERIFY_TARGET);
 	char title[ROCE_VERIFY_TEXT_MAX], subtitle[ROCE_VERIFY_TEXT_MAX], when[64];
+	char between[200] = "";
 	bool is_one = !record->peer;
 	struct tm tm;
 
@@ -310,13 +314,16 @@ static void begin(const struct roce_verify_record *record, FILE *out)
 	else
 		snprintf(title, sizeof(title), "RoCEv2 verification between %s and %s", initiator,
 			 target);
-	snprintf(subtitle, sizeof(subtitle), "%s, uroce %s, %s, %s", when, UROCE_VERSION,
+	if (strcmp(ours, theirs) != 0)
+		snprintf(between, sizeof(between), ", %.90s with %.90s", ours, theirs);
+	snprintf(subtitle, sizeof(subtitle), "%s, uroce %s, %s, %s%s", when, UROCE_VERSION,
 		 record->plan->name,
 		 is_place(record, "namespaces")
 			 ? "two network namespaces of this host, joined by a veth"
 		 : is_place(record, "here")		? "the loopback device of this host"
 		 : is_place(record, "system") && is_one ? "the verbs devices of this host"
-							: "two hosts");
+							: "two hosts",
+		 between);
 	roce_page_begin(out, title, subtitle);
 }
 

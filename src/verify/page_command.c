@@ -63,6 +63,9 @@ static void begin(const struct roce_verify_record *record, char *out, size_t siz
 	append_option(out, size, "--target-device", record->device[ROCE_VERIFY_TARGET]);
 	if (record->has_gid_index)
 		append(out, size, " --gid-index %u", record->gid_index);
+	append_option(out, size, "--quirks", record->quirks);
+	if (record->qp_timeout)
+		append(out, size, " --qp-timeout %u", record->qp_timeout);
 	if (record->mtu)
 		append(out, size, " --mtu %u", record->mtu);
 	append_option(out, size, "--plan", is_built_in ? NULL : record->plan->file);

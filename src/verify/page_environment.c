@@ -4,6 +4,7 @@
 
 #include "verify/kind.h"
 #include "verify/lines.h"
+#include "verify/sides.h"
 
 #include <string.h>
 
@@ -49,6 +50,19 @@ static void version_row(const struct roce_verify_record *record, FILE *out)
 		roce_page_table_row(out, ROCE_TONE_PLAIN, columns, cells, 3);
 }
 
+/* The device that the cases used, and whose it is. */
+static void side_row(const struct roce_verify_record *record, FILE *out)
+{
+	char texts[ROCE_VERIFY_SIDES][ROCE_VERIFY_TEXT_MAX];
+
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++)
+		roce_verify_side_text(record, (enum roce_verify_side)side, texts[side],
+				      sizeof(texts[side]));
+	if (*texts[0] || *texts[1])
+		roce_page_table_row(out, ROCE_TONE_PLAIN, columns,
+				    (const char *const[]){"Verified", texts[0], texts[1]}, 3);
+}
+
 /* Facts that this file does not know by name are shown by theirs. */
 static void other_rows(const struct roce_verify_record *record, const char *const *known,
 		       size_t known_count, FILE *out)
@@ -77,6 +91,7 @@ static void hosts(const struct roce_verify_record *record, FILE *out)
 	size_t count = sizeof(known) / sizeof(known[0]) / 2;
 
 	roce_page_table_begin(out, columns, 3);
+	side_row(record, out);
 	for (size_t i = 0; i < count; i++)
 		fact_row(record, known[i * 2], known[i * 2 + 1], out);
 	version_row(record, out);

@@ -200,12 +200,15 @@ static void detail_row(const json_t *row, const char *const *keys, const char *c
 {
 	char texts[COLUMNS_MAX][ROCE_VERIFY_TEXT_MAX];
 	const char *cells[COLUMNS_MAX];
+	enum roce_tone tone = ROCE_TONE_PLAIN;
 
 	for (size_t i = 0; i < count; i++) {
 		roce_json_format(json_object_get(row, keys[i]), texts[i], sizeof(texts[i]));
 		cells[i] = texts[i];
+		if (strncmp(texts[i], "WRONG", 5) == 0) /* a cell of kind matrix */
+			tone = ROCE_TONE_BAD;
 	}
-	roce_page_table_row(out, ROCE_TONE_PLAIN, columns, cells, count);
+	roce_page_table_row(out, tone, columns, cells, count);
 }
 
 /* An array of objects with the same members is a table, its columns those of the first. */

@@ -43,13 +43,19 @@ struct fixture {
 	size_t size;
 };
 
-static json_t *make_facts(const char *host)
+static json_t *make_facts(const char *host, const char *implementation)
 {
-	return json_pack("{s:s, s:{s:s, s:s, s:i, s:I, s:[{s:s, s:i, s:[{s:i, s:s, s:s}]}]}}",
-			 "version", "9.9", "facts", "host", host, "kernel", "6.1 <x>", "cpus", 4,
-			 "memory_bytes", (json_int_t)8 << 30, "devices", "name", "mlx5_0",
-			 "active_mtu", 4096, "gids", "index", 3, "gid", "::ffff:10.0.0.1", "type",
-			 "RoCEv2");
+	json_t *facts = json_pack(
+		"{s:s, s:{s:s, s:s, s:i, s:I, s:[{s:s, s:i, s:[{s:i, s:s, s:s}]}]}}", "version",
+		"9.9", "facts", "host", host, "kernel", "6.1 <x>", "cpus", 4, "memory_bytes",
+		(json_int_t)8 << 30, "devices", "name", "mlx5_0", "active_mtu", 4096, "gids",
+		"index", 3, "gid", "::ffff:10.0.0.1", "type", "RoCEv2");
+
+	json_object_set_new(json_object_get(facts, "facts"), "uses",
+			    json_pack("{s:s, s:s, s:s, s:s}", "implementation", implementation,
+				      "implementation_version", "8.1", "device", "mlx5_0", "gid",
+				      "::ffff:10.0.0.1"));
+	return facts;
 }
 
 /* `rounds` of each case: latencies rise by one a round, what is larger than 2 floors fails. */
@@ -64,9 +70,9 @@ static void fill(struct fixture *f, uint32_t rounds)
 			o->has_value = strcmp(c->name, "latency/ud") != 0;
 			o->value = 10.0 * (i + 1) + round;
 			o->values = json_pack("{s:f, s:f}", "p50", o->value, "p99", o->value * 3);
-			o->detail =
-				json_pack("{s:{s:[{s:s, s:i}, {s:s, s:i}]}}", "initiator", "steps",
-					  "step", "INIT <a>", "us", 3, "step", "RTR", "us", 4);
+			o->detail = json_pack("{s:{s:[{s:s, s:i}, {s:s, s:s}]}}", "initiator",
+					      "steps", "step", "INIT <a>", "us", 3, "step", "RTR",
+					      "us", "WRONG");
 			o->verdict = ROCE_VERIFY_MEASURED;
 			if (strcmp(c->name, "function/rc") == 0)
 				o->verdict = ROCE_VERIFY_PASS;
@@ -109,8 +115,8 @@ static void make(struct fixture *f, uint32_t rounds)
 	f->record.place = "peer";
 	f->record.peer = "10.0.0.2";
 	f->record.is_complete = true;
-	f->record.facts[ROCE_VERIFY_INITIATOR] = make_facts("one<1>");
-	f->record.facts[ROCE_VERIFY_TARGET] = make_facts("two");
+	f->record.facts[ROCE_VERIFY_INITIATOR] = make_facts("one<1>", "mlx5<5>");
+	f->record.facts[ROCE_VERIFY_TARGET] = make_facts("two", "uroce");
 	if (rounds)
 		fill(f, rounds);
 	else
@@ -155,8 +161,11 @@ static void page__has_every_case_and_nothing_foreign(void **state)
 	must_have(must_have(f.page, "id=\"not-judged\""), "not judged: &lt;busy&gt;");
 	must_have(f.page, "at most 2 x floor/udp (31.5 us)");
 	must_have(f.page, "INIT &lt;a&gt;"); /* the table that a case brought along */
+	must_have(must_have(f.page, "<tr class=\"bad\">"), "RTR"); /* a cell is WRONG */
 	must_have(f.page, "3: ::ffff:10.0.0.1 RoCEv2");
 	must_have(f.page, "8.0 GiB");
+	must_have(f.page, "mlx5&lt;5&gt; with uroce");
+	must_have(must_have(f.page, "id=\"environment\""), "mlx5&lt;5&gt; 8.1, mlx5_0 10.0.0.1");
 	must_have(f.page, "size 64KiB");
 	must_have(f.page, ">passed<");
 	must_have(f.page, ">p99 (us)<");
@@ -227,6 +236,8 @@ static void page__commands_do_it_again(void **state)
 		.device = {"mlx5_0", "mlx5_1"},
 		.has_gid_index = true,
 		.gid_index = 3,
+		.quirks = "rxe",
+		.qp_timeout = 18,
 		.mtu = 4200,
 	};
 	const struct roce_verify_case c = {.name = "a/b"};
@@ -236,7 +247,8 @@ static void page__commands_do_it_again(void **state)
 	(void)state;
 	roce_verify_page_run_command(&record, text, sizeof(text));
 	assert_string_equal(text, "uroce verify --system --device mlx5_0 --target-device mlx5_1 "
-				  "--gid-index 3 --mtu 4200 --plan 'my plan'\\''s.yaml' --profile "
+				  "--gid-index 3 --quirks rxe --qp-timeout 18 --mtu 4200 --plan "
+				  "'my plan'\\''s.yaml' --profile "
 				  "site.yaml --seed 7 --repeat 2");
 	roce_verify_page_command(&record, &o, text, 40);
 	assert_string_equal(text, "uroce verify --system --device mlx5_0 -");

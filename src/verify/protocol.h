@@ -3,9 +3,9 @@
  * What orchestrator and agents say to each other: JSON objects, one a line (verify/lines.h).
  *
  * To the agent, by the word in "do":
- *   hello                            asks for version, facts and devices
+ *   hello    where                   asks for version, facts and devices
  *   run      run, kind, role, seed, parameters, timeout_s, and where: {device, port, gid_index,
- *            address}, whichever are known
+ *            address, quirks, qp_timeout}, whichever are known
  *   relay    run, data               what the other side's case has sent
  *   stop                             the case that runs is killed
  *   alive                            each second

@@ -64,7 +64,9 @@ struct roce_verify_record {
 	const char *device[ROCE_VERIFY_SIDES]; /* NULL: any */
 	bool has_gid_index;
 	uint32_t gid_index;
-	uint32_t mtu; /* of the link between namespaces; 0: the usual one */
+	uint32_t mtu;	     /* of the link between namespaces; 0: the usual one */
+	const char *quirks;  /* accepted here; or NULL */
+	uint32_t qp_timeout; /* 0: none was given */
 	time_t started;
 	double seconds;
 	bool is_complete;

@@ -5,6 +5,7 @@
 #include "report/page.h"
 #include "verify/kind.h"
 #include "verify/rollup.h"
+#include "verify/sides.h"
 
 static void print_attribute(FILE *out, const char *name, const char *text)
 {
@@ -51,6 +52,21 @@ static void print_outcome(FILE *out, const struct roce_verify_record *record,
 	fputs("</system-out>\n  </testcase>\n", out);
 }
 
+static void print_properties(FILE *out, const struct roce_verify_record *record)
+{
+	char text[512];
+
+	fputs("  <properties>\n", out);
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		roce_verify_side_text(record, (enum roce_verify_side)side, text, sizeof(text));
+		fputs("    <property", out);
+		print_attribute(out, "name", roce_verify_side_str((enum roce_verify_side)side));
+		print_attribute(out, "value", text);
+		fputs("/>\n", out);
+	}
+	fputs("  </properties>\n", out);
+}
+
 void roce_verify_record_junit(const struct roce_verify_record *record, FILE *out)
 {
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite", out);
@@ -58,6 +74,7 @@ void roce_verify_record_junit(const struct roce_verify_record *record, FILE *out
 	fprintf(out, " tests=\"%u\" failures=\"%u\" errors=\"0\" skipped=\"%u\" time=\"%.3f\">\n",
 		record->outcome_count, roce_verify_record_count(record, ROCE_VERIFY_FAIL),
 		roce_verify_record_count(record, ROCE_VERIFY_SKIPPED), record->seconds);
+	print_properties(out, record);
 	for (uint32_t i = 0; i < record->outcome_count; i++)
 		print_outcome(out, record, &record->outcomes[i]);
 	fputs("</testsuite>\n", out);

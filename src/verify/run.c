@@ -167,7 +167,9 @@ static bool say_hello(struct runner *r)
 
 	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
 		r->heard_at[side] = roce_clock_now();
-		if (!send_to(r, side, json_pack("{s:s}", "do", "hello")))
+		if (!send_to(r, side,
+			     json_pack("{s:s, s:O*}", "do", "hello", "where",
+				       r->options->where[side])))
 			return false;
 	}
 	while (!r->record->facts[0] || !r->record->facts[1]) {

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "verify/kind.h"
 #include "verify/primitives.h"
+#include "verify/sides.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,24 @@ static void wipe(const struct roce_verify_terminal *t)
 		fprintf(stderr, WIPE_LINE);
 }
 
+/* Above the first case: who they are is known by then. */
+static void print_sides(struct roce_verify_terminal *t, const struct roce_verify_record *record)
+{
+	char text[512];
+
+	if (t->has_told_sides || t->is_quiet)
+		return;
+	t->has_told_sides = true;
+	wipe(t);
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		roce_verify_side_text(record, (enum roce_verify_side)side, text, sizeof(text));
+		if (*text)
+			fprintf(t->out, "%-9s %s\n",
+				roce_verify_side_str((enum roce_verify_side)side), text);
+	}
+	fflush(t->out);
+}
+
 static void on_begun(void *context, const struct roce_verify_record *record,
 		     const struct roce_verify_case *c, uint32_t round)
 {
@@ -83,6 +102,7 @@ static void on_begun(void *context, const struct roce_verify_record *record,
 	t->c = c;
 	t->round = round;
 	t->part = 0;
+	print_sides(t, record);
 	draw(t, record);
 }
 

@@ -12,6 +12,7 @@ struct roce_verify_terminal {
 	bool has_bar; /* the standard error is a terminal */
 	bool has_colours;
 	bool is_quiet; /* failures only */
+	bool has_told_sides;
 	double begun;
 	double drawn;
 	double takes_done; /* by the plan's estimates */

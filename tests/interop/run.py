@@ -33,6 +33,7 @@ import loopback  # noqa: E402,F401
 import perftest  # noqa: E402,F401
 import pingpong  # noqa: E402,F401
 import verbs_check  # noqa: E402,F401
+import verify  # noqa: E402,F401
 
 
 def arguments():

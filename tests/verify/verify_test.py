@@ -13,6 +13,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -182,6 +183,17 @@ cases:
     proves: comes after it
     parameters: {scenario: rc/send}
 """
+
+MATRIX = """\
+name: matrix
+cases:
+  - name: interoperation/some
+    kind: matrix
+    proves: some scenarios both ways
+    parameters: {scenarios: "rc/send,rc/qp-no-write,rc/write,ud"}
+"""
+COLUMNS = ["IPv4, initiator requests", "IPv4, target requests", "IPv6, initiator requests",
+           "IPv6, target requests"]
 
 
 def program(name):
@@ -418,6 +430,41 @@ class Places(Verify):
             self.assertEqual(status, 0, done.output())
 
 
+class Matrix(Verify):
+    """The kind of case that makes a table of scenarios, requesters and address families."""
+
+    def rows(self, report):
+        return {row["scenario"]: [row[c] for c in COLUMNS]
+                for row in report["cases"][0]["detail"]["initiator"]["matrix"]}
+
+    def test_all_right(self):
+        report = self.run_plan(MATRIX)
+        case = report["cases"][0]
+        self.assertEqual((case["verdict"], case["reason"]), ("pass", None))
+        rows = self.rows(report)
+        self.assertEqual(list(rows)[:3], ["rc/send", "rc/write", "rc/qp-no-write"])
+        self.assertGreater(len([name for name in rows if name.startswith("ud/")]), 10)
+        self.assertEqual(rows["rc/send"], ["right"] * 4)
+        self.assertEqual(rows["rc/qp-no-write"], ["right: remote invalid request error"] * 4)
+        self.assertEqual((case["value"], case["number"]), (4 * len(rows), "right"))
+
+    def test_a_fault_costs_one_cell(self):
+        env = {**os.environ, "LD_PRELOAD": os.path.join(BUILD, "tests", "libplant.so"),
+               "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0",
+               "PLANT": "ignored-qp-access,1/1",
+               "PLANT_REPORT": os.path.join(self.folder.name, "planted"),
+               "PLANT_SHARED": os.path.join(self.folder.name, "shared")}
+        report = self.run_plan(MATRIX.replace(",ud", ",ud/send"), status=1, env=env)
+        case = report["cases"][0]
+        self.assertEqual(self.rows(report), {
+            "rc/send": ["right"] * 4, "rc/write": ["right"] * 4,
+            "rc/qp-no-write": ["WRONG"] * 4, "ud/send": ["right"] * 4})
+        self.assertRegex(case["reason"], r"4 of 16 are wrong: rc/qp-no-write \(IPv4, initiator "
+                                         r"requests\): .*status 0")
+        self.assertEqual([case["values"][n]["value"] for n in ("right", "skipped", "wrong")],
+                         [12, 0, 4])
+
+
 class SelfTest(Verify):
     def test_self_test(self):
         with topology.Loopback() as place:
@@ -555,6 +602,9 @@ class BadInput(Verify):
             ("--repeat: found 0, expected a number from 1", "--repeat", "0"),
             ("--seed: found -1", "--seed", "-1"),
             ("--mtu: found 100", "--mtu", "100"),
+            ("--quirks: found siw, expected rxe", "--quirks", "siw"),
+            ("--qp-timeout: found 32, expected a number from 1 to 31", "--qp-timeout", "32"),
+            ("--qp-timeout is for the other end", "--server", "--qp-timeout", "18"),
             ("--peer needs the --token", "--peer", "host"),
             ("--token: expected 12 to 128 characters", "--peer", "host", "--token", "short"),
             ("--server and --peer are the two ends", "--server", "--peer", "host"),
@@ -621,6 +671,70 @@ class Peers(Verify):
             self.assertEqual(report["totals"], {"pass": 3, "fail": 0, "skipped": 1, "measured": 9})
         process.wait_until(lambda: server.output().count("the run has ended") == 2, 10, "its word")
         self.stop(server)
+
+    def test_hosts_that_share_nothing(self):
+        """Own homes and runtime folders, and not the other's environment."""
+        def env(name):
+            home = os.path.join(self.folder.name, name)
+            for folder in ("home", "run", "tmp"):
+                os.makedirs(os.path.join(home, folder), mode=0o700)
+            return {"PATH": os.environ["PATH"], "HOME": os.path.join(home, "home"),
+                    "XDG_RUNTIME_DIR": os.path.join(home, "run"),
+                    "TMPDIR": os.path.join(home, "tmp"), "UROCE_VERIFY_TOKEN": TOKEN,
+                    "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")}
+        server = self.start("--server", "--once", "--bind", self.place.ipv6, ns=self.place.a,
+                            env=env("a"))
+        process.wait_until(lambda: "serving" in server.output(), 10, "the server")
+        done = self.start("--peer", self.place.ipv6, "--plan", self.write(PLAN), "--json", self.json,
+                          "--only", "function,a/by_rdma_cm", ns=self.place.b, env=env("b"))
+        self.assertEqual(done.wait(60), 0, done.output())
+        self.assertEqual(server.wait(20), 0, server.output())
+        with open(self.json, encoding="utf-8") as f:
+            report = json.load(f)
+        for side, address in (("initiator", self.place.client_ipv6), ("target", self.place.ipv6)):
+            uses = report["environment"][side]["facts"]["uses"]
+            self.assertEqual((uses["implementation"], uses["device"], uses["gid"]),
+                             ("uroce", "uroce_ur0", address))
+            self.assertIn(f"{side:9} uroce {uses['implementation_version']}, uroce_ur0 {address}",
+                          done.output())
+
+    def test_one_family(self):
+        for ns in (self.place.a, self.place.b):
+            ns.run("sh", "-c", "echo 1 >/proc/sys/net/ipv6/conf/ur0/disable_ipv6")
+        server = self.serve("--once")
+        done = self.peer("--plan", self.write(MATRIX.replace(",ud", "")), "--json", self.json)
+        self.assertEqual(done.wait(120), 0, done.output())
+        with open(self.json, encoding="utf-8") as f:
+            case = json.load(f)["cases"][0]
+        for row in case["detail"]["initiator"]["matrix"]:
+            self.assertEqual(list(row), ["scenario", *COLUMNS[:2]])
+        self.assertEqual(server.wait(20), 0, server.output())
+
+    def test_libraries_of_the_system_on_one_side(self):
+        """There, no device of uroce is seen, and three programs are enough."""
+        folder = os.path.join(self.folder.name, "bin")
+        os.mkdir(folder)
+        for name in ("uroce", "verify-agent", "verbs-check"):
+            shutil.copy(program(name), folder)
+        server = process.Process([os.path.join(folder, "uroce"), "verify", "--server", "--system",
+                                  "--token", TOKEN], prefix=self.place.a.prefix())
+        process.wait_until(lambda: "serving" in server.output(), 10, "the server")
+        done = self.peer("--plan", self.write(PLAN), "--json", self.json)
+        self.assertEqual(done.wait(60), 2, done.output())
+        self.assertRegex(done.output(), r"the target has no verbs device \(its library: (?!"
+                         + re.escape(BUILD) + ")")
+        self.stop(server)
+
+    def test_quirks_are_each_ends_own(self):
+        server = self.serve("--once", "--quirks", "rxe")
+        done = self.peer("--plan", self.write(PLAN), "--json", self.json, "--only",
+                         "function/rc_send", "--qp-timeout", "16")
+        self.assertEqual(done.wait(60), 0, done.output())
+        with open(self.json, encoding="utf-8") as f:
+            report = json.load(f)
+        self.assertEqual([report["environment"][side]["facts"]["uses"].get("quirks")
+                          for side in ("initiator", "target")], [None, "rxe"])
+        self.assertIn("known departures of rxe are accepted", done.output())
 
     def test_token_in_the_environment(self):
         server = self.serve("--once")
@@ -744,10 +858,16 @@ class Peers(Verify):
         return running
 
     def test_server_is_stopped(self):
+        for sig in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(sig=sig):
+                self.stop_server(sig)
+
+    def stop_server(self, sig):
         server = self.serve()
         running = self.start_long()
         below = descendants(server.pid)
-        self.stop(server)
+        server.kill(sig)
+        self.assertEqual(server.wait(20), 0, server.output())
         self.check_broken(running, "the target's agent has gone")
         self.assertEqual([name_of(p) for p in below if is_there(p)], [])
 
@@ -782,6 +902,21 @@ class Peers(Verify):
         finally:
             self.place.a.run("ip", "link", "set", "ur0", "up")
         self.stop(server)
+
+    def test_client_is_interrupted(self):
+        """Both sides are clean, and what was done is in the report."""
+        server = self.serve("--once")
+        running = self.start_long()
+        below = descendants(running.pid) + descendants(server.pid)
+        running.kill(signal.SIGINT)
+        self.assertEqual(running.wait(60), 130, running.output())
+        with open(self.json, encoding="utf-8") as f:
+            report = json.load(f)
+        self.assertEqual(verdicts(report), {"a/first": "pass", "a/long": "fail", "a/last": "skipped"})
+        self.assertEqual(report["broken_off"], "interrupted")
+        server.wait(20)
+        self.assertIn("the run has ended", server.output())
+        self.assertEqual([name_of(p) for p in below if is_there(p)], [])
 
     def test_client_is_killed(self):
         server = self.serve()

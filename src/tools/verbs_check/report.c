@@ -145,6 +145,13 @@ void vc_report_scenario(struct vc_report *report, const char *name, const char *
 	} else {
 		report->scenarios_right++;
 	}
+	if (report->result_count < VC_SCENARIO_RESULTS_MAX)
+		report->results[report->result_count++] = (struct vc_scenario_result){
+			.name = name,
+			.reason = reason,
+			.failed_request = report->failed_request,
+			.failed_receive = report->failed_receive,
+		};
 	if (print) {
 		printf("%-24s %s%s", name, reason ? "skipped: " : "right", reason ? reason : "");
 		print_failed("request", report->failed_request);
@@ -196,6 +203,34 @@ static void print_string(const char *text)
 	putchar('"');
 }
 
+static void print_json_status(const char *what, enum ibv_wc_status status)
+{
+	if (status == IBV_WC_SUCCESS)
+		return;
+	printf(",\"%s\":", what);
+	print_string(ibv_wc_status_str(status));
+}
+
+static void print_json_results(const struct vc_report *report)
+{
+	printf(",\"results\":[");
+	for (uint32_t i = 0; i < report->result_count; i++) {
+		const struct vc_scenario_result *r = &report->results[i];
+
+		printf("%s{\"scenario\":", i ? "," : "");
+		print_string(r->name);
+		printf(",\"result\":\"%s\"", r->reason ? "skipped" : "right");
+		if (r->reason) {
+			printf(",\"reason\":");
+			print_string(r->reason);
+		}
+		print_json_status("request", r->failed_request);
+		print_json_status("receive", r->failed_receive);
+		putchar('}');
+	}
+	putchar(']');
+}
+
 static void print_json(const struct vc_report *report, const char *name)
 {
 	printf("{\"program\":\"verbs-check\",\"side\":");
@@ -216,6 +251,8 @@ static void print_json(const struct vc_report *report, const char *name)
 	if (report->scenarios_right || report->scenarios_skipped)
 		printf(",\"scenarios\":%u,\"scenarios_skipped\":%u", report->scenarios_right,
 		       report->scenarios_skipped);
+	if (report->result_count)
+		print_json_results(report);
 	if (report->skip_reason) {
 		printf(",\"skip_reason\":");
 		print_string(report->skip_reason);

@@ -18,6 +18,16 @@ enum vc_verdict {
 	VC_UNUSABLE = 2, /* no device, no connection, refused objects */
 };
 
+/* How a scenario ended that was not wrong. */
+struct vc_scenario_result {
+	const char *name;
+	const char *reason; /* why it was skipped; NULL: it was right */
+	enum ibv_wc_status failed_request;
+	enum ibv_wc_status failed_receive;
+};
+
+#define VC_SCENARIO_RESULTS_MAX 128
+
 struct vc_report {
 	enum vc_verdict verdict;
 	char text[600]; /* of the first fault */
@@ -28,6 +38,8 @@ struct vc_report {
 	 * failed, else SUCCESS. A side knows its own. */
 	enum ibv_wc_status failed_request;
 	enum ibv_wc_status failed_receive;
+	struct vc_scenario_result results[VC_SCENARIO_RESULTS_MAX];
+	uint32_t result_count;
 	uint32_t scenarios_right;
 	uint32_t scenarios_skipped;
 	const char *skip_reason; /* of the last one; NULL: none */

@@ -187,6 +187,8 @@ static void set_up(struct va_run *run, struct bandwidth *b)
 	uint32_t receives;
 
 	read_parameters(run, b);
+	if (va_number(run, "shape"))
+		va_link_need(run);
 	va_device_open(run, VA_ANY_FAMILY, &b->device);
 	if (is_atomic(b) && b->device.attr.atomic_cap == IBV_ATOMIC_NONE)
 		va_skip(run, "the device has no atomics");

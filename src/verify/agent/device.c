@@ -108,23 +108,23 @@ static void set_address(struct va_device *device, const struct ibv_gid_entry *en
 	device->address_size = sizeof(*in6);
 }
 
-static uint8_t wanted_port(const struct va_run *run)
+static uint8_t wanted_port(const json_t *where)
 {
-	uint8_t port = (uint8_t)roce_json_integer(run->where, "port");
+	uint8_t port = (uint8_t)roce_json_integer(where, "port");
 
 	return port ? port : 1;
 }
 
 /* Whether a case can run on it; else `why` says why not. */
-static bool take(struct va_run *run, struct ibv_context *context, enum va_family family,
+static bool take(const json_t *where, struct ibv_context *context, enum va_family family,
 		 struct va_device *out, char *why, size_t why_size)
 {
 	union ibv_gid address;
-	bool is_liked = gid_of_address(roce_json_text(run->where, "address"), &address);
-	const json_t *wanted = json_object_get(run->where, "gid_index");
+	bool is_liked = gid_of_address(roce_json_text(where, "address"), &address);
+	const json_t *wanted = json_object_get(where, "gid_index");
 	const char *name = ibv_get_device_name(context->device);
 	struct ibv_gid_entry entry;
-	uint8_t port = wanted_port(run);
+	uint8_t port = wanted_port(where);
 
 	if (ibv_query_device(context, &out->attr) ||
 	    ibv_query_port(context, port, &out->port_attr)) {
@@ -161,11 +161,10 @@ static bool take(struct va_run *run, struct ibv_context *context, enum va_family
 }
 
 /* `address`: only a device that has it; NULL: any. True: `out` is one. */
-static bool open_first(struct va_run *run, struct ibv_device **list, enum va_family family,
-		       const union ibv_gid *address, struct va_device *out, char *why,
-		       size_t why_size)
+static bool open_first(const json_t *where, struct ibv_device **list, const union ibv_gid *address,
+		       struct va_device *out, char *why, size_t why_size)
 {
-	const char *wanted = roce_json_text(run->where, "device");
+	const char *wanted = roce_json_text(where, "device");
 
 	for (int i = 0; list[i]; i++) {
 		struct ibv_context *context;
@@ -176,8 +175,8 @@ static bool open_first(struct va_run *run, struct ibv_device **list, enum va_fam
 		if (!context)
 			snprintf(why, why_size, "%s does not open: %s",
 				 ibv_get_device_name(list[i]), strerror(errno));
-		else if ((!address || has_gid(context, wanted_port(run), address)) &&
-			 take(run, context, family, out, why, why_size))
+		else if ((!address || has_gid(context, wanted_port(where), address)) &&
+			 take(where, context, VA_ANY_FAMILY, out, why, why_size))
 			return true;
 		else
 			(void)ibv_close_device(context);
@@ -185,33 +184,44 @@ static bool open_first(struct va_run *run, struct ibv_device **list, enum va_fam
 	return false;
 }
 
-static void open_any(struct va_run *run, struct ibv_device **list, enum va_family family,
-		     struct va_device *out)
+/* The family does not decide which device it is: another one may have it, and lead elsewhere. */
+bool va_device_find(const json_t *where, enum va_family family, struct va_device *out, char *why,
+		    size_t why_size)
 {
-	const char *wanted = roce_json_text(run->where, "device");
+	const char *wanted = roce_json_text(where, "device");
+	struct ibv_device **list = ibv_get_device_list(NULL);
 	union ibv_gid address;
-	char why[200] = "";
+	bool is_found;
 
-	if (!*wanted && gid_of_address(roce_json_text(run->where, "address"), &address) &&
-	    open_first(run, list, family, &address, out, why, sizeof(why)))
-		return;
-	if (open_first(run, list, family, NULL, out, why, sizeof(why)))
-		return;
-	if (family != VA_ANY_FAMILY)
-		va_skip(run, "%s", *why ? why : "no such device");
-	if (!*why && *wanted)
-		va_fail(run, "no verbs device %s", wanted);
-	va_fail(run, "%s", *why ? why : "no verbs device");
+	*out = (struct va_device){0};
+	*why = '\0';
+	if (!list) {
+		snprintf(why, why_size, "ibv_get_device_list: %s", strerror(errno));
+		return false;
+	}
+	is_found = !*wanted && gid_of_address(roce_json_text(where, "address"), &address) &&
+		   open_first(where, list, &address, out, why, why_size);
+	if (!is_found)
+		is_found = open_first(where, list, NULL, out, why, why_size);
+	ibv_free_device_list(list);
+	if (!is_found && !*why)
+		snprintf(why, why_size, "no verbs device%s%s", *wanted ? " " : "", wanted);
+	if (!is_found || family == VA_ANY_FAMILY ||
+	    take(where, out->context, family, out, why, why_size))
+		return is_found;
+	(void)ibv_close_device(out->context);
+	return false;
 }
 
 void va_device_open(struct va_run *run, enum va_family family, struct va_device *out)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
+	char why[200];
 
-	*out = (struct va_device){0};
-	va_need(run, list != NULL, "ibv_get_device_list");
-	open_any(run, list, family, out);
-	ibv_free_device_list(list);
+	if (!va_device_find(run->where, family, out, why, sizeof(why))) {
+		if (family != VA_ANY_FAMILY)
+			va_skip(run, "%s", why);
+		va_fail(run, "%s", why);
+	}
 	out->pd = ibv_alloc_pd(out->context);
 	va_need(run, out->pd != NULL, "ibv_alloc_pd");
 }
@@ -227,14 +237,18 @@ void va_device_close(struct va_run *run, struct va_device *device)
 		va_fail(run, "ibv_close_device: %s", strerror(rc));
 }
 
-void va_device_report(struct va_run *run, const struct va_device *device)
+json_t *va_device_describe(const struct va_device *device)
 {
 	char gid[INET6_ADDRSTRLEN] = "";
 
 	inet_ntop(AF_INET6, device->gid.raw, gid, sizeof(gid));
-	va_detail(run, "path",
-		  json_pack("{s:s, s:i, s:i, s:s, s:i}", "device",
-			    ibv_get_device_name(device->context->device), "port", device->port,
-			    "gid_index", device->gid_index, "gid", gid, "port_mtu",
-			    (int)device->mtu_bytes));
+	return json_pack("{s:s, s:i, s:i, s:s, s:i}", "device",
+			 ibv_get_device_name(device->context->device), "port", device->port,
+			 "gid_index", device->gid_index, "gid", gid, "port_mtu",
+			 (int)device->mtu_bytes);
+}
+
+void va_device_report(struct va_run *run, const struct va_device *device)
+{
+	va_detail(run, "path", va_device_describe(device));
 }

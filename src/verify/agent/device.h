@@ -28,12 +28,17 @@ struct va_device {
 
 enum va_family { VA_ANY_FAMILY, VA_IPV4, VA_IPV6 };
 
+/* By what `where` asks for; without protection domain, so close only its context. False: `why` says
+ * why there is none. */
+bool va_device_find(const json_t *where, enum va_family family, struct va_device *out, char *why,
+		    size_t why_size);
+
+/* The same for a case, which ends if there is none: skipped where a family was asked for. */
 void va_device_open(struct va_run *run, enum va_family family, struct va_device *out);
 void va_device_close(struct va_run *run, struct va_device *device);
-/* Detail `path`: device, port, GID and MTU of this side. */
+/* {"device", "port", "gid_index", "gid", "port_mtu"} */
+json_t *va_device_describe(const struct va_device *device);
+/* The same as the detail `path` of this side. */
 void va_device_report(struct va_run *run, const struct va_device *device);
-
-/* An open device's facts as JSON; for agent/facts.c. */
-json_t *va_device_describe(struct ibv_context *context);
 
 #endif

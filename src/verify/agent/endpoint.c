@@ -35,6 +35,8 @@ int va_endpoint_try(struct va_run *run, struct va_device *device,
 	*out = (struct va_endpoint){.config = *config, .device = device};
 	if (!out->config.type)
 		out->config.type = IBV_QPT_RC;
+	if (!out->config.timeout)
+		out->config.timeout = (uint8_t)roce_json_integer(run->where, "qp_timeout");
 	out->send_cq = config->send_cq ? config->send_cq : make_cq(run, device, sends);
 	out->recv_cq = config->recv_cq ? config->recv_cq : make_cq(run, device, receives);
 	attr.qp_type = out->config.type;

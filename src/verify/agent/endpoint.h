@@ -20,7 +20,7 @@ struct va_endpoint_config {
 	struct ibv_cq *send_cq; /* shared ones; else it has its own */
 	struct ibv_cq *recv_cq;
 	uint32_t mtu_bytes;	  /* 0: the smaller of both ports' */
-	uint8_t timeout;	  /* codes as ibv_modify_qp() has them; 0: 14 */
+	uint8_t timeout;	  /* code as ibv_modify_qp() has it; 0: as ordered, or 14 */
 	uint8_t retry_count_less; /* 7 less it */
 	bool no_remote_access;
 	bool by_cm; /* RC: connected by rdma_cm in place of the relay (endpoint_cm.c) */

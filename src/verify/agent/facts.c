@@ -2,6 +2,8 @@
 /* Asked once a run, in a process of its own, so that no library stays loaded with state. */
 #include "verify/agent/facts.h"
 
+#include "verify/agent/identity.h"
+
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <dlfcn.h>
@@ -160,7 +162,7 @@ static json_t *describe_devices(void)
 	return devices;
 }
 
-json_t *va_facts(void)
+json_t *va_facts(const json_t *where)
 {
 	char library[PATH_MAX] = "";
 	struct utsname name;
@@ -173,11 +175,11 @@ json_t *va_facts(void)
 	if (dladdr((void *)(uintptr_t)ibv_get_device_list, &verbs))
 		(void)!realpath(verbs.dli_fname, library);
 	read_line("/proc/cpuinfo", "model name", cpu, sizeof(cpu));
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:I, s:i, s:I, s:s, s:o}", "host",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:I, s:i, s:I, s:s, s:o, s:o}", "host",
 			 name.nodename, "system", name.sysname, "kernel", name.release, "cpu", cpu,
 			 "governor", governor(governed, sizeof(governed)), "load", load(), "cpus",
 			 (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "numa_nodes", count_nodes(),
 			 "memory_bytes",
 			 (json_int_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE), "libibverbs",
-			 library, "devices", describe_devices());
+			 library, "devices", describe_devices(), "uses", va_identity(where));
 }

@@ -6,8 +6,8 @@
 #include <jansson.h>
 
 /* {"host", "kernel", "cpu", "governor", "load", "cpus", "numa_nodes", "memory_bytes", "libibverbs",
- * "devices": [...]}
+ * "devices": [...], "uses": {...} of agent/identity.h}; `where`: what an order says of the device.
  */
-json_t *va_facts(void);
+json_t *va_facts(const json_t *where);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* Memory of `bytes` on pages of `page` (4096, 2 MiB, 1 GiB), every page there. va_skip() with the
- * command that makes room, where there is none and none can be made. */
+/* Memory of `bytes` on pages of `page` (4096, 2 MiB, 1 GiB), every page there. va_skip() where
+ * there is not as much; for huge pages with the command that makes room, if none can be made. */
 void *va_pages_map(struct va_run *run, size_t page, size_t bytes);
 
 #endif

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TIMEOUT_CODE   14 /* what is lost on purpose is asked for again after 67 ms */
 #define GRH_BYTES      40
 #define ADDERS	       4
 #define QUIET_NS       (50 * ROCE_NS_PER_MS)
@@ -78,6 +79,8 @@ static void set_up(struct va_run *run, struct integrity *c)
 	c->has_imm = c->opcode == IBV_WR_SEND_WITH_IMM || c->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 	c->slot_bytes = (c->size + GRH_BYTES + 7) & ~7u;
 	va_impair(run);
+	if (*va_word(run, "impair"))
+		config.timeout = TIMEOUT_CODE;
 	va_device_open(run, VA_ANY_FAMILY, &c->device);
 	if (is_add(run) && c->device.attr.atomic_cap == IBV_ATOMIC_NONE)
 		va_skip(run, "the device has no atomics");
@@ -330,8 +333,11 @@ static void write_and_read(struct va_run *run, struct integrity *c, uint64_t mes
 
 static void write_and_read_all(struct va_run *run, struct integrity *c)
 {
-	for (uint64_t i = 0; i < c->messages; i += c->depth) {
-		uint64_t end = i + c->depth < c->messages ? i + c->depth : c->messages;
+	/* Soft-RoCE may sleep at a fence until something is posted. */
+	uint64_t together = va_accepts(run, "rxe") ? 1 : c->depth;
+
+	for (uint64_t i = 0; i < c->messages; i += together) {
+		uint64_t end = i + together < c->messages ? i + together : c->messages;
 
 		for (uint64_t m = i; m < end; m++)
 			write_and_read(run, c, m);

@@ -9,10 +9,12 @@
 #include "verify/agent/work.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define REGION_BYTES 4096
+#define REGION_BYTES  4096
+#define MAPPINGS_NEAR 64 /* the error itself is told with less */
 
 struct limits {
 	struct va_device device;
@@ -148,6 +150,40 @@ static void tear_down(struct va_run *run, struct limits *l)
 	va_device_close(run, &l->device);
 }
 
+/* Objects of devices in the kernel have memory that is mapped; a process has so many mappings. */
+static unsigned long mappings_max(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	FILE *limit = fopen("/proc/sys/vm/max_map_count", "re");
+	unsigned long most = 0;
+	unsigned long count = 0;
+
+	for (int c; maps && (c = fgetc(maps)) != EOF;)
+		count += c == '\n';
+	if (limit && fscanf(limit, "%lu", &most) != 1)
+		most = 0;
+	if (maps)
+		(void)fclose(maps);
+	if (limit)
+		(void)fclose(limit);
+	return count + MAPPINGS_NEAR >= most ? most : 0;
+}
+
+__attribute__((noreturn)) static void give_up(struct va_run *run, const struct sort *sort,
+					      uint64_t made, int limit)
+{
+	int error = errno;
+	unsigned long mappings = error == ENOMEM ? mappings_max() : 0;
+
+	if (mappings)
+		va_skip(run,
+			"%s %llu could not be made, for this process has all the %lu mappings that "
+			"it may have; more with: sysctl -w vm.max_map_count=%lu",
+			sort->name, (unsigned long long)made + 1, mappings, 4 * mappings);
+	va_fail(run, "%s %llu could not be made: %s; the device says that it has %d", sort->name,
+		(unsigned long long)made + 1, strerror(error), limit);
+}
+
 static void reach(struct va_run *run, struct limits *l, const struct sort *sort)
 {
 	int limit = *(const int *)((const char *)&l->device.attr + sort->field);
@@ -164,9 +200,7 @@ static void reach(struct va_run *run, struct limits *l, const struct sort *sort)
 	for (uint64_t i = 0; i < wanted; i++) {
 		objects[i] = sort->make(l);
 		if (!objects[i])
-			va_fail(run,
-				"%s %llu could not be made: %s; the device says that it has %d",
-				sort->name, (unsigned long long)i + 1, strerror(errno), limit);
+			give_up(run, sort, i, limit);
 		va_progress(run, (double)i / (double)wanted);
 	}
 	for (uint64_t i = 0; i < wanted; i++) {

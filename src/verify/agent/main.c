@@ -28,6 +28,7 @@
 struct own_choice {
 	const char *device; /* NULL: as ordered */
 	const char *kinds;  /* the only ones, with commas; NULL: all */
+	const char *quirks; /* of the device, known and accepted; NULL: as ordered */
 	int port;	    /* -1: as ordered */
 	int gid_index;
 	bool has_namespace; /* the run's own, with its own link */
@@ -85,6 +86,8 @@ static void insist(const struct own_choice *own, json_t *order)
 	}
 	if (own->device)
 		json_object_set_new(where, "device", json_string(own->device));
+	if (own->quirks)
+		json_object_set_new(where, "quirks", json_string(own->quirks));
 	if (own->port >= 0)
 		json_object_set_new(where, "port", json_integer(own->port));
 	if (own->gid_index >= 0)
@@ -126,15 +129,16 @@ __attribute__((noreturn)) static void be_case(struct agent *agent, json_t *order
 	va_finish(&run);
 }
 
-__attribute__((noreturn)) static void be_hello(struct agent *agent, int fd)
+__attribute__((noreturn)) static void be_hello(struct agent *agent, json_t *order, int fd)
 {
 	struct roce_lines up;
 
+	insist(agent->own, order);
 	close(agent->up.fd);
 	roce_lines_init(&up, fd, ROCE_VERIFY_LINE_MAX);
 	_exit(roce_lines_send(&up, json_pack("{s:s, s:i, s:s, s:o}", "is", "hello", "protocol",
 					     ROCE_VERIFY_PROTOCOL, "version", UROCE_VERSION,
-					     "facts", va_facts()))
+					     "facts", va_facts(json_object_get(order, "where"))))
 		      ? 1
 		      : 0);
 }
@@ -168,7 +172,7 @@ static void start(struct agent *agent, json_t *order, bool is_hello)
 			_exit(1);
 		close(fds[0]);
 		if (is_hello)
-			be_hello(agent, fds[1]);
+			be_hello(agent, order, fds[1]);
 		be_case(agent, order, fds[1]);
 	}
 	close(fds[1]);
@@ -332,6 +336,7 @@ static bool parse(int argc, char **argv, struct own_choice *own, int *fd)
 		{"gid-index", required_argument, NULL, 'x'},
 		{"kinds", required_argument, NULL, 'k'},
 		{"own-namespace", no_argument, NULL, 'n'},
+		{"quirks", required_argument, NULL, 'q'},
 		{NULL, 0, NULL, 0},
 	};
 	bool is_good = true;
@@ -345,6 +350,8 @@ static bool parse(int argc, char **argv, struct own_choice *own, int *fd)
 			own->kinds = optarg;
 		else if (c == 'n')
 			own->has_namespace = true;
+		else if (c == 'q')
+			own->quirks = optarg;
 		else if (c == 'i')
 			is_good = parse_number(optarg, 255, &own->port);
 		else if (c == 'x')

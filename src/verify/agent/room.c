@@ -27,7 +27,7 @@ static bool read_number(const char *path, uint64_t *out)
 	return is_read;
 }
 
-static uint64_t available_bytes(void)
+uint64_t va_room_free(void)
 {
 	FILE *file = fopen("/proc/meminfo", "re");
 	unsigned long long kib = 0;
@@ -60,7 +60,7 @@ static json_t *describe(void)
 	if (file)
 		(void)fclose(file);
 	boot[strcspn(boot, "\n")] = '\0';
-	return json_pack("{s:s, s:I}", "boot", boot, "available", (json_int_t)available_bytes());
+	return json_pack("{s:s, s:I}", "boot", boot, "available", (json_int_t)va_room_free());
 }
 
 void va_room_need(struct va_run *run, uint64_t bytes)

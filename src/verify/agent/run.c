@@ -53,6 +53,11 @@ bool va_is(const struct va_run *run, const char *name, const char *word)
 	return strcmp(va_word(run, name), word) == 0;
 }
 
+bool va_accepts(const struct va_run *run, const char *quirks)
+{
+	return strcmp(roce_json_text(run->where, "quirks"), quirks) == 0;
+}
+
 /* ---- results ---- */
 
 static json_t *group(struct va_run *run, const char *name)

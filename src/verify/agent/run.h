@@ -22,7 +22,7 @@ struct va_run {
 	roce_ns_t deadline; /* the orchestrator gives up then */
 	roce_ns_t progress_at;
 	const json_t *parameters;
-	const json_t *where; /* what of device, port, gid_index, address was asked for */
+	const json_t *where; /* what of verify/protocol.h is known */
 	bool has_namespace;  /* this process is in one that was made for the run */
 	json_t *result;
 };
@@ -32,6 +32,9 @@ uint64_t va_number(const struct va_run *run, const char *name);
 bool va_flag(const struct va_run *run, const char *name);
 const char *va_word(const struct va_run *run, const char *name);
 bool va_is(const struct va_run *run, const char *name, const char *word);
+
+/* Whether the known departures of these devices ("rxe") are accepted of this side's. */
+bool va_accepts(const struct va_run *run, const char *quirks);
 
 /* Results. `name` of a value is one of the kind's numbers, in its unit. The others take the
  * reference. */

@@ -41,6 +41,18 @@ static void set_batches(struct stream *s)
 	}
 }
 
+/* An interface without checksum offload says so at the first batch only. */
+static bool end_batches(struct stream *s)
+{
+	int none = 0;
+
+	if (!s->is_batched || setsockopt(s->fd, IPPROTO_UDP, UDP_SEGMENT, &none, sizeof(none)))
+		return false;
+	s->is_batched = false;
+	s->size = s->size < s->device.mtu_bytes ? s->size : s->device.mtu_bytes;
+	return true;
+}
+
 static void set_up(struct va_run *run, struct stream *s)
 {
 	*s = (struct stream){
@@ -80,7 +92,7 @@ void va_stream_initiator(struct va_run *run)
 		if (n > 0)
 			sent += (double)n;
 		else if (errno != ENOBUFS && errno != EINTR && errno != ECONNREFUSED)
-			va_need(run, false, "send");
+			va_need(run, errno == EIO && end_batches(&s), "send");
 		va_progress(run, (double)(roce_clock_now() - begun) / (double)duration);
 	}
 	if (!s.is_udp)

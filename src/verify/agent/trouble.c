@@ -20,18 +20,21 @@
 void va_impair(struct va_run *run)
 {
 	bool is_ours = getenv("UROCE_UROCED") != NULL;
+	bool is_harmed = !va_is(run, "impaired", run->is_initiator ? "target" : "initiator");
 	const char *what = va_word(run, "impair");
 	char text[256];
 	json_t *theirs;
 
 	if (!*what)
 		return;
-	theirs = va_exchange(run, json_boolean(is_ours));
-	if (!is_ours || !json_is_true(theirs))
-		va_skip(run, "packets are impaired by uroce's own wrapper, and a device here is "
-			     "another's");
+	/* Each says whether it can do its part. */
+	theirs = va_exchange(run, json_boolean(is_ours || !is_harmed));
+	if (!json_is_true(theirs) || (is_harmed && !is_ours))
+		va_skip(run,
+			"packets are impaired by uroce's own wrapper, and a device that should "
+			"do it is another's");
 	json_decref(theirs);
-	if (va_is(run, "impaired", run->is_initiator ? "target" : "initiator"))
+	if (!is_harmed)
 		return;
 	/* the same seed on both sides would harm the same packets of both directions */
 	snprintf(text, sizeof(text), "seed=%llu,%s",
@@ -66,14 +69,11 @@ static int switch_link(bool is_up)
 	return rc;
 }
 
-static void must_be_own(struct va_run *run)
+/* Whoever started the agent knows: a user's interface may have the same name. */
+void va_link_need(struct va_run *run)
 {
-	struct ifreq request;
-	int fd = run->has_namespace ? link_flags(&request) : -1;
-
-	if (fd < 0)
+	if (!run->has_namespace)
 		va_skip(run, "links are changed only between namespaces of the run's own");
-	close(fd);
 }
 
 /* What goes back when this process ends, as long as it has not been put right. */
@@ -88,7 +88,7 @@ static void restore_link(const void *unused)
 
 void va_link_set(struct va_run *run, bool is_up)
 {
-	must_be_own(run);
+	va_link_need(run);
 	if (!is_up)
 		link_aftermath = va_when_gone(restore_link, "", 1);
 	va_need(run, !switch_link(is_up), "SIOCSIFFLAGS");
@@ -128,7 +128,7 @@ void va_link_shape(struct va_run *run, uint64_t rate)
 			"rate", text,	 "burst",   "128kb", "latency",	       "50ms", NULL};
 	int rc;
 
-	must_be_own(run);
+	va_link_need(run);
 	snprintf(text, sizeof(text), "%llubit", (unsigned long long)rate);
 	shape_aftermath = va_when_gone(remove_shape, "", 1);
 	rc = run_tc(argv);

@@ -10,8 +10,12 @@
 #include "verify/agent/device.h"
 
 /* The case's parameter `impair`, if it has a value, for devices that are opened from now on; on the
- * sides that `impaired` names. va_skip() on both sides where the device is not uroce's. */
+ * sides that `impaired` names. va_skip() on both sides where such a device is not uroce's. */
 void va_impair(struct va_run *run);
+
+/* va_skip() where the link is not the run's own. The two below ask for it too; a case that has
+ * something to do before does it on both sides at its beginning. */
+void va_link_need(struct va_run *run);
 
 /* Takes the interface of the run's own namespace down or up. va_skip() where there is none. */
 void va_link_set(struct va_run *run, bool is_up);
