@@ -340,7 +340,7 @@ static int run_client(const char *address, uint32_t blocks)
 	need(ah != NULL, "ibv_create_ah");
 	fetch(file, blocks, ah, peer->qp_num);
 
-	for (int i = 0; i < 3; i++) { /* nobody answers this; one of them will come */
+	for (int i = 0; i < 3; i++) { /* no answer is awaited; one of them will come */
 		requests[0].block = END_OF_BLOCKS;
 		ask(&requests[0], ah, peer->qp_num);
 	}

@@ -163,9 +163,9 @@ static const struct command commands[] = {
 	 "has changed when it differs by more than the rounds of --repeat stray, or by more than\n"
 	 "the tolerance (10) where there was one round.\n"
 	 "\n"
-	 "Exit status: 0 no case failed (diff: nothing is worse), 1 one did, 2 usage or "
-	 "environment,\n"
-	 "130 interrupted.\n"},
+	 "Exit status: 0 no case failed (diff: nothing is worse), 1 one did, or the run broke "
+	 "off,\n"
+	 "2 usage or environment, 130 interrupted.\n"},
 	{"version", "", "print the version", cmd_version, "Also as uroce --version.\n"},
 	{"help", "[COMMAND]", "print this, or all about one command", cmd_help,
 	 "Also as uroce --help and uroce COMMAND --help.\n"},
