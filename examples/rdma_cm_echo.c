@@ -10,8 +10,8 @@
  *
  * To see: the order in which a completion channel is used (arm, then poll once more, then sleep),
  * or a completion that comes in between is slept over; the next receive is there before the answer
- * makes the client send again; a queue pair is destroyed when its
- * DISCONNECTED event was there, and its id after the event was acknowledged.
+ * makes the client send again; a queue pair is destroyed when its DISCONNECTED event was there, and
+ * its id after the event was acknowledged.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -33,6 +33,7 @@ struct client {
 	struct rdma_cm_id *id;
 	struct ibv_mr *mr; /* of this struct */
 	int is_sending;
+	int is_leaving;
 	uint32_t waiting_bytes; /* received, and not yet sent back */
 	char in[BYTES];
 	char out[BYTES];
@@ -119,7 +120,7 @@ static void on_completion(const struct ibv_wc *wc)
 {
 	struct client *c = (struct client *)(uintptr_t)wc->wr_id;
 
-	if (wc->status != IBV_WC_SUCCESS)
+	if (wc->status != IBV_WC_SUCCESS || c->is_leaving)
 		return; /* what was posted when the client left; its event tells */
 	if (wc->opcode == IBV_WC_RECV) {
 		c->waiting_bytes = wc->byte_len;
@@ -156,6 +157,7 @@ static void forget(struct rdma_cm_id *id)
 	struct client *c = id->context;
 
 	if (c) {
+		c->is_leaving = 1; /* a message that came before it went has no answer any more */
 		rdma_destroy_qp(id);
 		drain_cq();
 		ibv_dereg_mr(c->mr);

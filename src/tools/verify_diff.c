@@ -70,6 +70,8 @@ static int parse(int argc, char **argv, struct diff_options *o)
 	}
 	if (!rc && argc - optind != 2)
 		return roce_usage_error("verify", "diff takes two reports, got %d", argc - optind);
+	if (!rc && roce_verify_is_on_stdout(o->json) && roce_verify_is_on_stdout(o->html))
+		return roce_usage_error("verify", "one report at most goes to the standard output");
 	for (int i = 0; !rc && i < 2; i++)
 		o->files[i] = argv[optind + i];
 	return rc;

@@ -166,6 +166,10 @@ static int check_together(const struct roce_verify_options *o)
 	if (o->is_server &&
 	    (o->plan || o->json || o->junit || o->html || o->only || o->skip || o->is_list))
 		return roce_usage_error("verify", "--server: plan and reports are the other end's");
+	if (roce_verify_is_on_stdout(o->json) + roce_verify_is_on_stdout(o->junit) +
+		    roce_verify_is_on_stdout(o->html) >
+	    1)
+		return roce_usage_error("verify", "one report at most goes to the standard output");
 	if (!o->is_server && (o->bind_to || o->is_once))
 		return roce_usage_error("verify", "--bind and --once belong to --server");
 	if (o->peer && !o->token)

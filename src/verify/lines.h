@@ -35,7 +35,7 @@ int roce_lines_receive(struct roce_lines *lines, roce_ns_t deadline, json_t **ou
 /* Takes the reference. 0; -ETIMEDOUT when the other side takes nothing for 10 s; -EPIPE, ... */
 int roce_lines_send(struct roce_lines *lines, json_t *object);
 
-/* Members; "", 0 or false where there is none of that type. */
+/* Members; "" or 0 where there is none of that type. */
 const char *roce_json_text(const json_t *object, const char *name);
 double roce_json_number(const json_t *object, const char *name);
 /* A text, a number or yes and no as people read it; "" for anything else. */

@@ -100,7 +100,7 @@ static void on_begun(void *context, const struct roce_verify_record *record,
 	struct roce_verify_terminal *t = context;
 
 	t->c = c;
-	t->round = round;
+	(void)round;
 	t->part = 0;
 	print_sides(t, record);
 	draw(t, record);

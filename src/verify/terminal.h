@@ -19,7 +19,6 @@ struct roce_verify_terminal {
 	double takes_all;
 	double part; /* of the case under way */
 	const struct roce_verify_case *c;
-	uint32_t round;
 };
 
 void roce_verify_terminal_init(struct roce_verify_terminal *t, FILE *out,

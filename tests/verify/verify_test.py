@@ -610,6 +610,7 @@ class BadInput(Verify):
             ("--server and --peer are the two ends", "--server", "--peer", "host"),
             ("--server: plan and reports are the other end's", "--server", "--plan", plan),
             ("--self-test is a plan of its own", "--self-test", "--plan", plan),
+            ("one report at most goes to the standard output", "--json", "-", "--junit", "-"),
             ("--peer: found host:x", "--peer", "host:x", "--token", TOKEN),
             ("/nowhere/out.json: No such file", "--json", "/nowhere/out.json"),
         )
