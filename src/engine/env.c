@@ -88,7 +88,7 @@ static void on_replaced(void *ctx, int fd)
 		struct roce_queue_address *a = &e->queue.addresses[i];
 
 		if (a->use_count && a->io->fd == fd) {
-			roce_pktio_renew(a->io);
+			roce_queue_renew(&e->queue, a);
 			roce_progress_renew(&e->progress);
 		}
 	}
@@ -144,11 +144,16 @@ static struct roce_queue_address *find_address(struct roce_engine *e, const stru
 	return NULL;
 }
 
-/* The thread waits on the new descriptor of an address or group, too. */
-static int add_socket_of(struct roce_engine *e, const struct roce_gid *gid)
+/* The thread waits on the new descriptor of an address or group, too. set_before: the set that the
+ * queue had before it came (queue_ready.c). */
+static int add_socket_of(struct roce_engine *e, const struct roce_gid *gid, int set_before)
 {
 	const struct roce_queue_address *a = find_address(e, gid);
 
+	if (e->queue.ready_fd != set_before) {
+		roce_progress_renew(&e->progress);
+		return 0;
+	}
 	return a ? roce_progress_add_socket(&e->progress, a->io->fd) : -ENOENT;
 }
 
@@ -156,6 +161,7 @@ static int env_open_address(void *ctx, const struct roce_gid *sgid)
 {
 	struct roce_engine *e = ctx;
 	char text[ROCE_LEASE_ERROR_MAX] = "";
+	int set_before = e->queue.ready_fd;
 	bool is_new;
 	int err;
 
@@ -168,7 +174,7 @@ static int env_open_address(void *ctx, const struct roce_gid *sgid)
 		return err;
 	}
 	if (is_new)
-		err = add_socket_of(e, sgid);
+		err = add_socket_of(e, sgid, set_before);
 	if (err)
 		roce_queue_close_address(&e->queue, sgid);
 	return err;
@@ -178,6 +184,7 @@ static void env_close_address(void *ctx, const struct roce_gid *sgid)
 {
 	struct roce_engine *e = ctx;
 	struct roce_queue_address *a;
+	int set_before = e->queue.ready_fd;
 
 	if (e->is_abandoned)
 		return;
@@ -188,12 +195,15 @@ static void env_close_address(void *ctx, const struct roce_gid *sgid)
 	if (a && a->use_count == 1)
 		roce_progress_remove_socket(&e->progress, a->io->fd);
 	roce_queue_close_address(&e->queue, sgid);
+	if (e->queue.ready_fd != set_before)
+		roce_progress_renew(&e->progress);
 }
 
 static int env_join_group(void *ctx, const struct roce_gid *mgid)
 {
 	struct roce_engine *e = ctx;
 	char text[ROCE_LEASE_ERROR_MAX] = "";
+	int set_before = e->queue.ready_fd;
 	bool is_new;
 	int err;
 
@@ -205,7 +215,7 @@ static int env_join_group(void *ctx, const struct roce_gid *mgid)
 		return err;
 	}
 	if (is_new)
-		err = add_socket_of(e, mgid);
+		err = add_socket_of(e, mgid, set_before);
 	if (err)
 		roce_queue_leave_group(&e->queue, mgid);
 	return err;
@@ -214,9 +224,13 @@ static int env_join_group(void *ctx, const struct roce_gid *mgid)
 static void env_leave_group(void *ctx, const struct roce_gid *mgid)
 {
 	struct roce_engine *e = ctx;
+	int set_before = e->queue.ready_fd;
 
-	if (!e->is_abandoned)
-		roce_queue_leave_group(&e->queue, mgid);
+	if (e->is_abandoned)
+		return;
+	roce_queue_leave_group(&e->queue, mgid);
+	if (e->queue.ready_fd != set_before)
+		roce_progress_renew(&e->progress);
 }
 
 /* ---- facts ---- */

@@ -25,17 +25,21 @@
 
 /* ---- steering ---- */
 
+/* All sockets in one where the queue has a set of them (queue_ready.c). */
 static void set_sockets(struct roce_progress *p, bool armed)
 {
 	struct roce_queue *q = p->queue;
+	struct epoll_event e = {.events = armed ? EPOLLIN : 0, .data.u32 = PROGRESS_SOCKET};
 
+	p->is_armed = armed;
+	if (q->ready_fd >= 0) {
+		(void)epoll_ctl(p->epoll_fd, EPOLL_CTL_MOD, q->ready_fd, &e);
+		return;
+	}
 	for (uint32_t i = 0; i < q->address_count; i++) {
-		struct epoll_event e = {.events = armed ? EPOLLIN : 0, .data.u32 = PROGRESS_SOCKET};
-
 		if (q->addresses[i].use_count)
 			(void)epoll_ctl(p->epoll_fd, EPOLL_CTL_MOD, q->addresses[i].io->fd, &e);
 	}
-	p->is_armed = armed;
 }
 
 void roce_progress_set_armed(struct roce_progress *p, bool armed)
@@ -49,12 +53,15 @@ int roce_progress_add_socket(struct roce_progress *p, int fd)
 {
 	struct epoll_event e = {.events = p->is_armed ? EPOLLIN : 0, .data.u32 = PROGRESS_SOCKET};
 
+	if (p->queue->ready_fd >= 0)
+		return 0;
 	return epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
 }
 
 void roce_progress_remove_socket(struct roce_progress *p, int fd)
 {
-	(void)epoll_ctl(p->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	if (p->queue->ready_fd < 0)
+		(void)epoll_ctl(p->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
 static void set_timer(struct roce_progress *p, roce_ns_t when)

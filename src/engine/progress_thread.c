@@ -198,7 +198,9 @@ static int create_epoll(const struct roce_progress *p, int *out)
 		err = add(epoll_fd, p->stop_fd, PROGRESS_STOP, true);
 	if (!err && lease_fd >= 0)
 		err = add(epoll_fd, lease_fd, PROGRESS_LEASE, true);
-	for (uint32_t i = 0; i < q->address_count && !err; i++) {
+	if (!err && q->ready_fd >= 0)
+		err = add(epoll_fd, q->ready_fd, PROGRESS_SOCKET, p->is_armed);
+	for (uint32_t i = 0; i < q->address_count && !err && q->ready_fd < 0; i++) {
 		if (q->addresses[i].use_count)
 			err = add(epoll_fd, q->addresses[i].io->fd, PROGRESS_SOCKET, p->is_armed);
 	}
@@ -238,10 +240,11 @@ void roce_progress_renew(struct roce_progress *p)
 
 	if (!p->is_started || create_epoll(p, &renewed) < 0)
 		return;
-	/* The thread may wait in the old set: it has the same, and leaves it with the next event.
-	 */
+	/* The thread may wait in the old set, of which sockets may have gone: the timer, which is
+	 * in both, calls it out. */
 	__atomic_store_n(&p->epoll_fd, renewed, __ATOMIC_RELEASE);
 	close(old);
+	roce_progress_wake_at(p, roce_clock_now());
 }
 
 void roce_progress_stop(struct roce_progress *p)

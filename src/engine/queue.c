@@ -22,6 +22,7 @@ _Static_assert(ROCE_CONTROL_SLOT_ADDR_MAX >= ROCE_GID_TABLE &&
 
 int roce_queue_init(struct roce_queue *q)
 {
+	q->ready_fd = -1;
 	q->stage = malloc(ROCE_QUEUE_STAGE_BYTES);
 	return q->stage ? 0 : -ENOMEM;
 }
@@ -109,6 +110,7 @@ int roce_queue_open_address(struct roce_queue *q, const struct roce_gid *gid, bo
 	}
 	a->gid = *gid;
 	a->use_count = 1;
+	roce_queue_ready_add(q, a);
 	*out_is_new = true;
 	return 0;
 }
@@ -133,8 +135,13 @@ void roce_queue_close_address(struct roce_queue *q, const struct roce_gid *gid)
 {
 	struct roce_queue_address *a = find_address(q, gid);
 
-	if (!a || --a->use_count)
+	if (!a)
 		return;
+	if (a->use_count > 1) {
+		a->use_count--;
+		return;
+	}
+	roce_queue_ready_remove(q, a);
 	drop_address(a, true);
 	roce_lease_close_address(q->lease, gid, q->ifindex);
 	trim_places(q);
@@ -179,6 +186,7 @@ int roce_queue_join_group(struct roce_queue *q, const struct roce_gid *mgid, boo
 	a->use_count = 1;
 	a->is_group = true;
 	q->group_count++;
+	roce_queue_ready_add(q, a);
 	*out_is_new = true;
 	return 0;
 }
@@ -187,8 +195,13 @@ void roce_queue_leave_group(struct roce_queue *q, const struct roce_gid *mgid)
 {
 	struct roce_queue_address *a = find_address(q, mgid);
 
-	if (!a || --a->use_count)
+	if (!a)
 		return;
+	if (a->use_count > 1) {
+		a->use_count--;
+		return;
+	}
+	roce_queue_ready_remove(q, a);
 	drop_address(a, true);
 	q->group_count--;
 	trim_places(q);
@@ -196,6 +209,7 @@ void roce_queue_leave_group(struct roce_queue *q, const struct roce_gid *mgid)
 
 void roce_queue_abandon(struct roce_queue *q, bool are_sockets_closed)
 {
+	roce_queue_ready_abandon(q);
 	for (uint32_t i = 0; i < q->address_count; i++) {
 		struct roce_queue_address *a = &q->addresses[i];
 
@@ -207,6 +221,7 @@ void roce_queue_abandon(struct roce_queue *q, bool are_sockets_closed)
 
 void roce_queue_fini(struct roce_queue *q)
 {
+	roce_queue_ready_abandon(q);
 	for (uint32_t i = 0; i < q->address_count; i++) {
 		struct roce_queue_address *a = &q->addresses[i];
 		struct roce_gid gid = a->gid;
@@ -220,6 +235,12 @@ void roce_queue_fini(struct roce_queue *q)
 	}
 	free(q->stage);
 	q->stage = NULL;
+}
+
+void roce_queue_renew(struct roce_queue *q, struct roce_queue_address *a)
+{
+	roce_pktio_renew(a->io);
+	roce_queue_ready_renew(q);
 }
 
 roce_ns_t roce_queue_deadline(const struct roce_queue *q)

@@ -25,6 +25,8 @@
 #define ROCE_QUEUE_TX_BUDGET	 512u /* and at most so many before receiving again */
 #define ROCE_QUEUE_TX_BATCHES	 32u
 #define ROCE_QUEUE_STAGE_BYTES	 (2 * 65536u)
+#define ROCE_QUEUE_ASKED_MAX	 2u  /* open addresses that are all asked at each poll */
+#define ROCE_QUEUE_READY_MAX	 16u /* of more, asked at once of those that have something */
 
 /* A remote address that sends to us: what its ICRC check needs. Direct-mapped; a clash costs the
  * newcomer's identification habit, nothing else. */
@@ -52,6 +54,7 @@ struct roce_queue {
 	uint32_t ifindex;
 	const struct roce_impair_spec *impair; /* NULL: none */
 	struct roce_shared_counters *counters;
+	int ready_fd;		/* epoll set of the sockets; -1: each is asked */
 	uint32_t address_count; /* places in use end here */
 	uint32_t group_count;
 	struct roce_queue_address addresses[ROCE_QUEUE_ADDRESSES_MAX];
@@ -87,6 +90,18 @@ void roce_queue_leave_group(struct roce_queue *q, const struct roce_gid *mgid);
 
 /* In a forked child: closes the process's copies without a word to anybody. */
 void roce_queue_abandon(struct roce_queue *q, bool are_sockets_closed);
+
+/* The socket behind the descriptor of an open address was replaced. */
+void roce_queue_renew(struct roce_queue *q, struct roce_queue_address *a);
+
+/* queue_ready.c: an address was opened; is about to be closed; a socket was replaced; in a forked
+ * child. */
+void roce_queue_ready_add(struct roce_queue *q, const struct roce_queue_address *a);
+void roce_queue_ready_remove(struct roce_queue *q, const struct roce_queue_address *a);
+void roce_queue_ready_renew(struct roce_queue *q);
+void roce_queue_ready_abandon(struct roce_queue *q);
+/* Places of addresses whose sockets have something, at most ROCE_QUEUE_READY_MAX. */
+uint32_t roce_queue_ready_list(const struct roce_queue *q, uint32_t *out_places);
 
 /* Takes what the sockets have, once each, without blocking; the number of packets. */
 uint32_t roce_queue_rx(struct roce_queue *q, roce_ns_t now);

@@ -155,20 +155,36 @@ static uint32_t take_batch(struct roce_queue *q, struct roce_queue_address *a,
 	return count;
 }
 
+static uint32_t take_address(struct roce_queue *q, struct roce_queue_address *a, roce_ns_t now)
+{
+	uint32_t packets = 0;
+	uint32_t count = roce_pktio_rx(a->io, q->rx_batches, ROCE_PKTIO_RX_BATCHES_MAX);
+
+	for (uint32_t k = 0; k < count; k++)
+		packets += take_batch(q, a, &q->rx_batches[k], now);
+	return packets;
+}
+
+static uint32_t take_ready(struct roce_queue *q, roce_ns_t now)
+{
+	uint32_t places[ROCE_QUEUE_READY_MAX];
+	uint32_t count = roce_queue_ready_list(q, places);
+	uint32_t packets = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		packets += take_address(q, &q->addresses[places[i]], now);
+	return packets;
+}
+
 uint32_t roce_queue_rx(struct roce_queue *q, roce_ns_t now)
 {
 	uint32_t packets = 0;
 
-	for (uint32_t i = 0; i < q->address_count; i++) {
-		struct roce_queue_address *a = &q->addresses[i];
-		uint32_t count;
-
-		if (!a->use_count)
-			continue;
-		count = roce_pktio_rx(a->io, q->rx_batches, ROCE_PKTIO_RX_BATCHES_MAX);
-		for (uint32_t k = 0; k < count; k++)
-			packets += take_batch(q, a, &q->rx_batches[k], now);
-	}
+	if (q->ready_fd >= 0)
+		return take_ready(q, now);
+	for (uint32_t i = 0; i < q->address_count; i++)
+		if (q->addresses[i].use_count)
+			packets += take_address(q, &q->addresses[i], now);
 	return packets;
 }
 
