@@ -260,7 +260,8 @@ enum vc_verdict vc_agree(struct vc_options *options, const struct vc_device *dev
 	out_limits->atomic_write =
 		least[WORD_ATOMIC_WRITE] &&
 		!((out_limits->quirks[0] | out_limits->quirks[1]) & VC_QUIRK_RXE);
-	if (!out_limits->transports)
+	report->not_offered = !out_limits->transports;
+	if (report->not_offered)
 		return vc_report_unusable(report,
 					  "a device offers none of the transports asked for");
 	options->own_quirks = out_limits->quirks[side];

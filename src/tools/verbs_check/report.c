@@ -262,7 +262,8 @@ static void print_json(const struct vc_report *report, const char *name)
 		print_string(report->scenario);
 	}
 	if (report->verdict != VC_RIGHT) {
-		printf(",\"status\":%d,\"found\":", (int)report->verdict);
+		printf("%s,\"status\":%d,\"found\":",
+		       report->not_offered ? ",\"not_offered\":true" : "", (int)report->verdict);
 		print_string(report->text);
 		if (report->seed_valid)
 			printf(",\"seed\":%" PRIu64, report->seed);

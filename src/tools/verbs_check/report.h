@@ -44,6 +44,7 @@ struct vc_report {
 	uint32_t scenarios_skipped;
 	const char *skip_reason; /* of the last one; NULL: none */
 	bool remote;		 /* the other side found it */
+	bool not_offered;	 /* what was asked for, by one of the devices */
 	uint64_t seed_count;
 	uint64_t request_count;
 	uint64_t byte_count;

@@ -10,6 +10,8 @@ static void judge(struct va_run *run, struct va_checked *checked)
 	const json_t *found = checked->found;
 	const char *scenario = roce_json_text(found, "scenario");
 
+	if (json_is_true(json_object_get(found, "not_offered")))
+		va_skip(run, "%s", checked->reason);
 	if (*checked->reason)
 		va_fail(run, "%s%s%s", scenario, *scenario ? ": " : "", checked->reason);
 	if (roce_json_number(found, "scenarios_skipped") > 0 &&
