@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program under test control that holds slots of uroced, for daemon_test.py: it reads commands
- * from standard input, one per line, and answers each with one line. Between commands it serves the
+ * A program under test control that holds slots of uroced, for slots.py: it reads commands from
+ * standard input, one per line, and answers each with one line. Between commands it serves the
  * control connection and its sockets, and counts what arrives for its slots and what does not.
  *
  *   lease                -> slot N
