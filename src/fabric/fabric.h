@@ -82,6 +82,20 @@ const char *roce_fabric_fault_str(enum roce_fabric_fault fault);
 enum roce_fabric_fault roce_fabric_fault(const struct roce_fabric *f, uint32_t *out_node,
 					 uint32_t *out_port, uint32_t *out_prio);
 
+/* ---- sizes, before anything is made ---- */
+
+struct roce_fabric_size {
+	uint64_t hosts;
+	uint64_t switches;
+	uint64_t links;
+};
+
+/* What a network takes, at least. */
+uint64_t roce_fabric_size_bytes(const struct roce_fabric_size *size);
+/* What a flow takes from when it is added, and what more as long as it runs, at least. */
+uint64_t roce_fabric_flow_bytes(const struct roce_fabric_flow_config *cfg);
+uint64_t roce_fabric_flow_running_bytes(const struct roce_fabric_flow_config *cfg);
+
 /* ---- building ---- */
 
 int roce_fabric_add_host(struct roce_fabric *f, const struct roce_fabric_host_config *cfg,
@@ -162,7 +176,8 @@ int roce_fabric_find_circle(const struct roce_fabric *f, uint64_t steps_max,
 	X(END_IDLE, "nothing is left to happen, but flows have not ended")                   \
 	X(END_DEADLOCK, "deadlock: paused ports wait for each other")                        \
 	X(END_STALLED, "nothing was delivered for a thousand looks at it, though flows run") \
-	X(END_STOPPED, "stopped")
+	X(END_STOPPED, "stopped")                                                            \
+	X(END_MEMORY, "stopped: the memory is nearly used up") /* the caller found out */
 
 enum roce_fabric_end {
 #define X(id, text) ROCE_FABRIC_##id,

@@ -22,6 +22,11 @@ struct roce_built {
 	bool is_circle_unknown; /* there were too many routes to look at */
 };
 
+/* Whether a fabric of this plan fits into `room` bytes, as far as that is known before; false:
+ * told. */
+bool roce_build_check_memory(const struct roce_plan *plan, uint64_t room,
+			     struct roce_problems *problems);
+
 /* False: the reason is in `problems`; the struct is to be ended all the same. The observer may be
  * NULL. */
 bool roce_build(struct roce_built *built, const struct roce_plan *plan,

@@ -30,6 +30,9 @@
  * a scenario's text, and then clears a part of every table. */
 #define MAPPED_BYTES (1 << 20)
 
+/* A run stops when so little is left: more than one slice of it takes. */
+#define MEMORY_LEAST (UINT64_C(256) << 20)
+
 struct options {
 	bool is_check;
 	bool is_explain;
@@ -220,6 +223,7 @@ static enum roce_fabric_end run(struct roce_built *built, struct roce_sim_record
 	enum roce_fabric_end end = ROCE_FABRIC_END_TIME;
 	uint64_t slice = SLICE_PS_FIRST;
 	uint64_t now = 0;
+	double looked = 0; /* at the memory */
 
 	while (end == ROCE_FABRIC_END_TIME && now < until_ps && !interrupted_by) {
 		uint64_t stop = roce_build_next_stop(built, now);
@@ -227,6 +231,11 @@ static enum roce_fabric_end run(struct roce_built *built, struct roce_sim_record
 		uint64_t to = stop < until_ps ? stop : until_ps;
 		double begun = roce_sim_clock();
 
+		if (begun - looked >= SLICE_SECONDS) {
+			if (roce_sim_memory_left() < MEMORY_LEAST)
+				return ROCE_FABRIC_END_MEMORY;
+			looked = begun;
+		}
 		if (to - now > slice)
 			to = now + slice;
 		if (sample < to)
@@ -262,8 +271,13 @@ static int report(struct roce_outcome *outcome, struct roce_sim_record *sr)
 	return ROCE_EXIT_FAILED;
 }
 
-static int judge(const struct roce_fabric_totals *totals)
+static int judge(enum roce_fabric_end end, const struct roce_fabric_totals *totals)
 {
+	if (end == ROCE_FABRIC_END_MEMORY) {
+		fprintf(stderr, "uroce sim: less than %llu MiB of memory are left: stopped\n",
+			(unsigned long long)(MEMORY_LEAST >> 20));
+		return ROCE_EXIT_FAILED;
+	}
 	if (!totals->messages_wrong)
 		return ROCE_EXIT_OK;
 	fprintf(stderr, "uroce sim: %llu of %llu messages arrived wrong\n",
@@ -314,7 +328,7 @@ static int run_built(struct roce_built *built, struct roce_sim_record *record)
 	if (rc == ROCE_EXIT_OK)
 		rc = report(&outcome, record);
 	if (rc == ROCE_EXIT_OK)
-		rc = judge(&outcome.totals);
+		rc = judge(end, &outcome.totals);
 	roce_outcome_fini(&outcome);
 	if (rc == ROCE_EXIT_OK && end == ROCE_FABRIC_END_STOPPED)
 		rc = 128 + (int)interrupted_by;
@@ -329,6 +343,8 @@ static int run_plan(const struct options *o, const struct roce_plan *plan,
 	int rc;
 
 	catch_signals();
+	if (!roce_build_check_memory(plan, roce_sim_memory_left(), problems))
+		return print_problems(problems);
 	rc = roce_sim_record_init(&record, &o->record, plan);
 
 	if (rc == ROCE_EXIT_OK) {
