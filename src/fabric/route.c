@@ -28,7 +28,15 @@ struct search {
 	uint32_t *rank;	    /* of switches */
 	uint32_t *place;    /* in the line */
 	uint32_t *ports;    /* next hops under construction */
+	/* What is behind each port of the network, by its place: a switch, or NONE if that is a
+	 * host or the link is down. Ports are large, and all are looked at for each destination. */
+	uint32_t *behind;
 };
+
+static const uint32_t *behind(const struct search *s, const struct roce_fabric_node *node)
+{
+	return s->behind + (node->ports - s->f->ports);
+}
 
 static bool is_above(const struct search *s, uint32_t node, uint32_t than)
 {
@@ -132,13 +140,14 @@ static void spread(struct search *s, uint32_t from, bool is_ranked)
 	s->line[tail++] = from;
 	while (head < tail) {
 		const struct roce_fabric_node *node = &f->nodes[s->line[head]];
+		const uint32_t *next = behind(s, node);
 		uint32_t first = tail;
 
 		s->place[node->index] = head++;
 		for (uint32_t p = node->port_count; p-- > 0;) {
-			uint32_t to = neighbour(&node->ports[p])->index;
+			uint32_t to = next[p];
 
-			if (!node->ports[p].is_up || !f->nodes[to].sw || s->distance[to] != FAR ||
+			if (to == ROCE_FABRIC_NONE || s->distance[to] != FAR ||
 			    (is_ranked && !is_above(s, to, node->index)))
 				continue;
 			s->distance[to] = s->distance[node->index] + 1;
@@ -160,11 +169,10 @@ static void spread_climb(struct search *s)
 			const struct roce_fabric_node *node = &f->nodes[i];
 
 			for (uint32_t p = 0; node->sw && p < node->port_count; p++) {
-				uint32_t to = neighbour(&node->ports[p])->index;
+				uint32_t to = behind(s, node)[p];
 
-				if (!node->ports[p].is_up || !f->nodes[to].sw ||
-				    s->climb[to] == FAR || !is_above(s, to, i) ||
-				    s->climb[to] + 1 >= s->climb[i])
+				if (to == ROCE_FABRIC_NONE || s->climb[to] == FAR ||
+				    !is_above(s, to, i) || s->climb[to] + 1 >= s->climb[i])
 					continue;
 				s->climb[i] = s->climb[to] + 1;
 				is_changed = true;
@@ -195,14 +203,15 @@ static uint32_t next_hops(const struct search *s, const struct roce_fabric_node 
 	bool is_up_down = s->f->routing == ROCE_FABRIC_ROUTING_UP_DOWN;
 	bool is_climbing = is_up_down && s->distance[node->index] == FAR;
 	const uint32_t *distance = is_climbing ? s->climb : s->distance;
+	const uint32_t *next = behind(s, node);
 	uint32_t count = 0;
 
 	if (distance[node->index] == FAR)
 		return 0;
 	for (uint32_t p = 0; p < node->port_count; p++) {
-		uint32_t to = neighbour(&node->ports[p])->index;
+		uint32_t to = next[p];
 
-		if (!node->ports[p].is_up || !s->f->nodes[to].sw || distance[to] == FAR ||
+		if (to == ROCE_FABRIC_NONE || distance[to] == FAR ||
 		    distance[to] + 1 != distance[node->index])
 			continue;
 		if (is_up_down && is_above(s, to, node->index) != is_climbing)
@@ -349,7 +358,7 @@ static int search_init(struct search *s, struct roce_fabric *f)
 		if (f->nodes[i].port_count > ports)
 			ports = f->nodes[i].port_count;
 	*s = (struct search){.f = f};
-	s->distance = calloc(nodes * 5 + ports, sizeof(uint32_t));
+	s->distance = calloc(nodes * 5 + ports + 2 * (size_t)f->link_count, sizeof(uint32_t));
 	if (!s->distance)
 		return -ENOMEM;
 	s->climb = s->distance + nodes;
@@ -357,6 +366,12 @@ static int search_init(struct search *s, struct roce_fabric *f)
 	s->rank = s->line + nodes;
 	s->place = s->rank + nodes;
 	s->ports = s->place + nodes;
+	s->behind = s->ports + ports;
+	for (uint32_t i = 0; i < 2 * f->link_count; i++) {
+		const struct roce_fabric_node *to = neighbour(&f->ports[i]);
+
+		s->behind[i] = f->ports[i].is_up && to->sw ? to->index : ROCE_FABRIC_NONE;
+	}
 	return 0;
 }
 
