@@ -8,6 +8,7 @@ a seed, which is printed with what it made.
 """
 
 import argparse
+import json
 import os
 import random
 import re
@@ -184,6 +185,23 @@ def full_disks(options):
                                      ["unshare", "-r", "-m", "sh", "-c", script, "sh"])
 
 
+# ---- little memory ----
+
+def little_memory(options):
+    """A small run in a small place is a run as any other. A program with sanitizers needs more to begin."""
+    if b"__asan_init" in read(options.uroce):
+        return 0
+    scenario = os.path.join(GALLERY, "incast.yaml")
+    done = [subprocess.run([*before, options.uroce, "sim", scenario, "--json", "-"], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, timeout=TIMEOUT)
+            for before in ([], ["prlimit", f"--as={200 << 20}"])]
+    events = [json.loads(d.stdout)["totals"]["events"] if d.returncode == 0 else d.stderr for d in done]
+    if events[0] != events[1] or not events[0]:
+        print(f"with 200 MiB: {events[1]!r} events, without a limit {events[0]!r}")
+        return 1
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("uroce")
@@ -192,7 +210,7 @@ def main():
     parser.add_argument("--keep")
     options = parser.parse_args()
     options.uroce = os.path.abspath(options.uroce)
-    return 1 if damaged_files(options) + full_disks(options) else 0
+    return 1 if damaged_files(options) + full_disks(options) + little_memory(options) else 0
 
 
 if __name__ == "__main__":
