@@ -20,7 +20,7 @@
 #define WINDOW_MAX	     (64u * PACKET_COST) /* batches: the stock buffer holds 85 packets so */
 #define WINDOW_MAX_SINGLE    (32u * PACKET_COST) /* one by one: it holds 50 */
 #define WINDOW_MIN	     (2u * PACKET_COST)
-#define READ_CHUNK_PACKETS   16u
+#define READ_CHUNK_PACKETS   64u
 #define ACK_INTERVAL_PACKETS 8u
 #define BURST_PACKETS	     16u
 #define PACE_KBIT_PER_S	     8000000u

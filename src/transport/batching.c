@@ -3,9 +3,9 @@
  * Paths that lose batches. Packets of one flow leave as one datagram with a segment size, and
  * something on the way may drop just those, while single packets arrive. From here that looks like
  * rounds that bring nothing: the requester starts again and again without an acknowledgement, or
- * the responder is asked for the same READ again and again. After some of them in a row packets to
- * that peer leave one by one for a while. Then batches are tried again; each time that they fail
- * soon after, the while is twice as long.
+ * the responder is asked for READs again and again from the same one on. After some of them in a
+ * row packets to that peer leave one by one for a while. Then batches are tried again; each time
+ * that they fail soon after, the while is twice as long.
  *
  * UC and UD hear nothing of their losses and give no such sign.
  */

@@ -307,6 +307,18 @@ static uint32_t segment_bytes(const struct roce_transport *t, uint8_t path_mtu)
 	return t->cfg.segment_bytes && t->cfg.segment_bytes < mtu ? t->cfg.segment_bytes : mtu;
 }
 
+/* Packets that one READ request asks for. Four of them fill the window: with fewer a request is not
+ * yet there when the last answer ends, with more the responder cuts its answers into more batches
+ * (16 packets of 1 KiB: 6.0 Gb/s between two namespaces, 48: 8.1). */
+static uint32_t read_chunk(const struct roce_transport *t, uint32_t mtu)
+{
+	uint32_t quarter = t->cfg.read_window / 4 / (mtu + ROCE_WINDOW_PACKET_COST);
+
+	if (quarter == 0)
+		return 1;
+	return quarter < t->cfg.read_chunk_packets ? quarter : t->cfg.read_chunk_packets;
+}
+
 static void apply_attributes(struct roce_qp *qp, const struct roce_qp_attr *a, uint32_t mask)
 {
 	struct roce_qp_attr *cur = &qp->attr;
@@ -330,6 +342,7 @@ static void apply_attributes(struct roce_qp *qp, const struct roce_qp_attr *a, u
 	if (mask & ROCE_ATTR_PATH_MTU) {
 		cur->path_mtu = a->path_mtu;
 		qp->mtu = segment_bytes(qp->t, a->path_mtu);
+		qp->read_chunk = read_chunk(qp->t, qp->mtu);
 	}
 	if (mask & ROCE_ATTR_TIMEOUT)
 		cur->timeout = a->timeout;

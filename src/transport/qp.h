@@ -145,12 +145,14 @@ struct roce_responder {
 	bool is_dup_ack_pending;
 	bool is_comm_est_told;
 	bool is_becn_owed; /* with ROCE_NOTIFY_ACK */
-	uint8_t fruitless; /* READs asked for again, with nothing new in between */
+	uint8_t fruitless; /* rounds of READs asked for again, from the same one on */
 	uint8_t nak_syndrome;
 	roce_psn_t nak_psn;
 	roce_psn_t ahead_psn; /* newest packet ahead since a sequence NAK was last owed */
 	roce_psn_t ack_psn;
 	roce_psn_t dup_ack_psn;
+	roce_psn_t again_first; /* where the last round of READs asked for again began */
+	roce_psn_t again_last;
 	uint64_t received; /* bytes of the open message so far */
 	uint64_t write_va; /* next byte of an open WRITE */
 	uint64_t write_left;
@@ -192,6 +194,7 @@ struct roce_qp {
 	struct roce_qp_config cfg;
 	struct roce_qp_attr attr; /* current values, as query returns them */
 	uint32_t mtu;		  /* bytes */
+	uint32_t read_chunk;	  /* packets, see roce_read_chunk_packets() */
 	uint8_t tx_class;	  /* of what it sends next, see ready.h */
 	bool is_responder_first;  /* the responder was left without room in the last turn */
 	struct roce_peer *peer;

@@ -23,8 +23,7 @@ uint32_t roce_read_chunk_packets(const struct roce_qp *qp, const struct roce_sen
 				 uint32_t index)
 {
 	uint32_t total = roce_segment_count(wqe->length, qp->mtu);
-	uint32_t chunk = qp->t->cfg.read_chunk_packets;
-	uint32_t end = (index / chunk + 1) * chunk;
+	uint32_t end = (index / qp->read_chunk + 1) * qp->read_chunk;
 
 	return (end < total ? end : total) - index;
 }

@@ -27,6 +27,23 @@ static enum roce_verdict on_duplicate_send_or_write(struct roce_request *rq)
 	return ROCE_RX_DUPLICATE;
 }
 
+/* What is asked for again comes in order: a PSN that is not beyond the one before begins the next
+ * round. If that begins where the last one did, the last one brought nothing. */
+static void note_read_again(struct roce_request *rq)
+{
+	struct roce_responder *resp = &rq->qp->resp;
+	roce_psn_t psn = rq->pkt->hdr.psn;
+	bool is_same_round = resp->fruitless && roce_psn_diff(psn, resp->again_last) > 0;
+
+	resp->again_last = psn;
+	if (is_same_round)
+		return;
+	if (!roce_psn_is_equal(psn, resp->again_first))
+		resp->fruitless = 0;
+	resp->again_first = psn;
+	roce_peer_on_fruitless(rq->qp, &resp->fruitless, rq->now);
+}
+
 /* The rest of a saved READ is read and sent again, if it is really the same request. */
 static enum roce_verdict on_duplicate_read(struct roce_request *rq)
 {
@@ -47,7 +64,7 @@ static enum roce_verdict on_duplicate_read(struct roce_request *rq)
 	    roce_mem_check_remote(&qp->t->keys, res->pd, qp, hdr->rkey, hdr->va, hdr->dma_len,
 				  ROCE_ACCESS_REMOTE_READ, &place) != ROCE_MEM_OK)
 		return ROCE_MARKED(responder_read_again_key, ROCE_RX_DUPLICATE_MISMATCH);
-	roce_peer_on_fruitless(qp, &qp->resp.fruitless, rq->now);
+	note_read_again(rq);
 	res->next_psn = hdr->psn;
 	res->is_restart = true;
 	roce_resp_resource_set_pending(qp, res, true);

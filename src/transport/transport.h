@@ -66,7 +66,7 @@ struct roce_transport_config {
 	uint32_t mr_bucket_count;
 	struct roce_window_config window;
 	uint32_t read_window;	       /* cost of READ responses that may be on their way to us */
-	uint32_t read_chunk_packets;   /* a READ asks for at most this many packets at once */
+	uint32_t read_chunk_packets;   /* at most what a READ asks for at once, see qp.c */
 	uint32_t ack_interval_packets; /* AckReq at least every so many packets */
 	uint32_t burst_packets;	       /* packets of one QP before the next QP's turn */
 	struct roce_pace_config pace;  /* of UC and UD packets */

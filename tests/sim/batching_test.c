@@ -123,6 +123,35 @@ static void responder__read_asked_for_again(void **state)
 	fixture_stop(&f);
 }
 
+/* One lost answer of many READs: all behind it are asked for again, in one round. */
+static void responder__one_round_of_many_reads(void **state)
+{
+	(void)state;
+	start();
+	fixture_lose(&f, 0, 1);
+	for (uint64_t i = 1; i <= 4; i++)
+		fixture_post(&f, 0, ROCE_WR_RDMA_READ, i, 64, 0);
+	fixture_expect_within(&f, 10 * ROCE_NS_PER_MS,
+			      "0 cqe 1 READ SUCCESS\n0 cqe 2 READ SUCCESS\n"
+			      "0 cqe 3 READ SUCCESS\n0 cqe 4 READ SUCCESS\n");
+	assert_int_equal(sim_counter(&f.pair.hosts[1], ROCE_RX_DUPLICATE), 4);
+	assert_int_equal(suspended(1), 0);
+	fixture_stop(&f);
+}
+
+/* Each round brings a bit: it begins elsewhere than the last one. */
+static void responder__rounds_with_progress(void **state)
+{
+	(void)state;
+	start();
+	fixture_lose(&f, 0, 1 << 1 | 1 << 9 | 1 << 16); /* the second packet of each round */
+	fixture_post(&f, 0, ROCE_WR_RDMA_READ, 1, 8 * 1024, 0);
+	fixture_expect_within(&f, 50 * ROCE_NS_PER_MS, "0 cqe 1 READ SUCCESS\n");
+	assert_int_equal(sim_counter(&f.pair.hosts[1], ROCE_RX_DUPLICATE), 3);
+	assert_int_equal(suspended(1), 0);
+	fixture_stop(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +160,8 @@ int main(void)
 		cmocka_unit_test(suspension__ends_and_doubles),
 		cmocka_unit_test(suspension__has_a_longest),
 		cmocka_unit_test(responder__read_asked_for_again),
+		cmocka_unit_test(responder__one_round_of_many_reads),
+		cmocka_unit_test(responder__rounds_with_progress),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

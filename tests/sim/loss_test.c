@@ -252,6 +252,7 @@ static void duplicate__read_gives_way_to_a_new_one(void **state)
 	f.link.ps_per_byte = 800;
 	f.conn.max_rd_atomic[0] = f.conn.max_dest_rd_atomic[1] = 1;
 	f.tuning.read_chunk_packets = 64;
+	f.tuning.read_window = 1 << 20;
 	start();
 	f.pair.is_quiet = true;
 	f.pair.tamper = keep_first_request;

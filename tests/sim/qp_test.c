@@ -515,6 +515,33 @@ static void fini__of_a_busy_qp(void **state)
 	}
 }
 
+/* A READ asks for a quarter of the READ window at once, and for a packet at least. */
+static void read_window__divided_into_requests(void **state)
+{
+	(void)state;
+	fixture_init(&f);
+	f.tuning.read_window = 8 * (1024 + ROCE_WINDOW_PACKET_COST);
+	start();
+	fixture_post(&f, 0, ROCE_WR_RDMA_READ, 1, 2500, 0);
+	fixture_expect(&f, "> READ_REQUEST psn 10 dma_len 2048 ackreq\n"
+			   "> READ_REQUEST psn 12 dma_len 452 ackreq\n"
+			   "< READ_RESPONSE_FIRST psn 10 len 1024 msn 1\n"
+			   "< READ_RESPONSE_LAST psn 11 len 1024 msn 1\n"
+			   "< READ_RESPONSE_ONLY psn 12 len 452 msn 2\n"
+			   "0 cqe 1 READ SUCCESS\n");
+	fixture_stop(&f);
+	fixture_init(&f);
+	f.tuning.read_window = 1;
+	start();
+	fixture_post(&f, 0, ROCE_WR_RDMA_READ, 1, 2048, 0);
+	fixture_expect(&f, "> READ_REQUEST psn 10 dma_len 1024 ackreq\n"
+			   "< READ_RESPONSE_ONLY psn 10 len 1024 msn 1\n"
+			   "> READ_REQUEST psn 11 dma_len 1024 ackreq\n"
+			   "< READ_RESPONSE_ONLY psn 11 len 1024 msn 2\n"
+			   "0 cqe 1 READ SUCCESS\n");
+	fixture_stop(&f);
+}
+
 /* The READ window is shared by the QPs of a host; who waits for it goes on when it is free. */
 static void read_window__is_shared(void **state)
 {
@@ -533,13 +560,16 @@ static void read_window__is_shared(void **state)
 	fixture_post(&f, 0, ROCE_WR_RDMA_READ, 1, 2500, 0);
 	wr = fixture_wr(&f, 0, ROCE_WR_RDMA_READ, 2, 2048, &sge);
 	assert_int_equal(sim_pair_send(&f.pair, 0, &qps[0]->qp, &wr), ROCE_POST_OK);
-	fixture_expect(&f, "> READ_REQUEST psn 10 dma_len 2500 ackreq\n"
-			   "< READ_RESPONSE_FIRST psn 10 len 1024 msn 1\n"
-			   "< READ_RESPONSE_MIDDLE psn 11 len 1024\n"
-			   "< READ_RESPONSE_LAST psn 12 len 452 msn 1\n"
-			   "> READ_REQUEST psn 700 dma_len 2048 ackreq\n"
-			   "< READ_RESPONSE_FIRST psn 700 len 1024 msn 1\n"
-			   "< READ_RESPONSE_LAST psn 701 len 1024 msn 1\n"
+	fixture_expect(&f, "> READ_REQUEST psn 10 dma_len 1024 ackreq\n"
+			   "> READ_REQUEST psn 11 dma_len 1024 ackreq\n"
+			   "> READ_REQUEST psn 12 dma_len 452 ackreq\n"
+			   "> READ_REQUEST psn 700 dma_len 1024 ackreq\n"
+			   "< READ_RESPONSE_ONLY psn 10 len 1024 msn 1\n"
+			   "< READ_RESPONSE_ONLY psn 11 len 1024 msn 2\n"
+			   "< READ_RESPONSE_ONLY psn 12 len 452 msn 3\n"
+			   "< READ_RESPONSE_ONLY psn 700 len 1024 msn 1\n"
+			   "> READ_REQUEST psn 701 dma_len 1024 ackreq\n"
+			   "< READ_RESPONSE_ONLY psn 701 len 1024 msn 2\n"
 			   "0 cqe 1 READ SUCCESS\n"
 			   "0 cqe 2 READ SUCCESS\n");
 	assert_int_equal(f.pair.hosts[0].transport.read_inflight, 0);
@@ -637,6 +667,7 @@ int main(void)
 		cmocka_unit_test(post__by_state),
 		cmocka_unit_test(send__from_a_region_with_an_iova),
 		cmocka_unit_test(fini__of_a_busy_qp),
+		cmocka_unit_test(read_window__divided_into_requests),
 		cmocka_unit_test(read_window__is_shared),
 		cmocka_unit_test(counters__of_one_exchange),
 		cmocka_unit_test(counter_str__all_differ),
