@@ -131,23 +131,61 @@ static void hold_to_threshold(struct roce_verify_outcome *o)
 				   o->others, o->c->kind->numbers[o->c->value].name, value, text);
 }
 
-/* What the threshold is a factor of. False: there is nothing to hold the value to, which is said; a
- * floor of 0 would let every rate pass. */
-static bool take_floor(struct roce_verify_outcome *o, const struct roce_verify_record *record)
+/* The case that this one's threshold names. NULL: it tells nothing, which is said; a floor of 0
+ * would let every rate pass. */
+static const struct roce_verify_outcome *find_measured(struct roce_verify_outcome *o,
+						       const struct roce_verify_record *record,
+						       const char *name)
 {
-	const char *name = o->threshold->of;
-	const struct roce_verify_outcome *floor = roce_verify_record_find(record, name);
+	const struct roce_verify_outcome *found = roce_verify_record_find(record, name);
 
-	if (floor && floor->verdict != ROCE_VERIFY_FAIL && floor->value > 0) {
-		o->has_floor = true;
-		o->floor = floor->value;
-		return true;
-	}
+	if (found && found->verdict != ROCE_VERIFY_FAIL && found->value > 0)
+		return found;
 	o->verdict = ROCE_VERIFY_MEASURED;
 	roce_verify_outcome_reason(o, "not judged: %s %s", name,
-				   !floor				? "has no value"
-				   : floor->verdict == ROCE_VERIFY_FAIL ? "has failed"
+				   !found				? "has no value"
+				   : found->verdict == ROCE_VERIFY_FAIL ? "has failed"
 									: "is 0");
+	return NULL;
+}
+
+/* What the threshold is a factor of. False: there is nothing to hold the value to. */
+static bool take_floor(struct roce_verify_outcome *o, const struct roce_verify_record *record)
+{
+	const struct roce_verify_outcome *floor;
+
+	if (!o->threshold->of)
+		return true;
+	floor = find_measured(o, record, o->threshold->of);
+	if (!floor)
+		return false;
+	o->has_floor = true;
+	o->floor = floor->value;
+	return true;
+}
+
+/* Whether this machine is one that the threshold is for; says so where not. */
+static bool is_held_here(struct roce_verify_outcome *o, const struct roce_verify_record *record)
+{
+	const struct roce_verify_threshold *t = o->threshold;
+	const struct roce_verify_outcome *where;
+	enum roce_verify_unit unit;
+	char found[64];
+	char needed[64];
+
+	if (!t->where)
+		return true;
+	where = find_measured(o, record, t->where);
+	if (!where)
+		return false;
+	if (where->value >= t->reaches)
+		return true;
+	unit = where->c->kind->numbers[where->c->value].unit;
+	roce_verify_unit_format(unit, where->value, found, sizeof(found));
+	roce_verify_unit_format(unit, t->reaches, needed, sizeof(needed));
+	o->verdict = ROCE_VERIFY_MEASURED;
+	roce_verify_outcome_reason(o, "not judged: %s is %s here, expected %s for it", t->where,
+				   found, needed);
 	return false;
 }
 
@@ -164,7 +202,7 @@ static void judge_value(struct roce_verify_outcome *o, const struct roce_verify_
 		/* Checks that found no fault need no threshold. */
 		o->verdict =
 			number->unit == ROCE_VERIFY_COUNT ? ROCE_VERIFY_PASS : ROCE_VERIFY_MEASURED;
-	} else if (!o->threshold->of || take_floor(o, record)) {
+	} else if (take_floor(o, record) && is_held_here(o, record)) {
 		hold_to_threshold(o);
 	}
 }

@@ -21,6 +21,8 @@ static const char text[] =
 	"source: s}}}\n"
 	"- {name: a/ratio, kind: latency, proves: p, thresholds: {soft: {at_most: 3, of: floor/f, "
 	"source: s}}}\n"
+	"- {name: a/where, kind: latency, proves: p, thresholds: {soft: {at_most: 10us, where: "
+	"floor/f, reaches: 4us, source: s}}}\n"
 	"- {name: a/share, kind: integrity, proves: p, value: lost, thresholds: {soft: {at_most: "
 	"0.5%, source: s}}}\n"
 	"- {name: a/check, kind: verbs_check, proves: p}\n"
@@ -158,6 +160,19 @@ static void judge__ratios_need_their_floor(void **state)
 	       "p50 is 12.5 us, expected at most 3 x floor/f (12 us)");
 }
 
+static void judge__holds_only_machines_that_it_is_for(void **state)
+{
+	struct fixture *f = *state;
+
+	expect(f, "a/where", P50(9), OK, ROCE_VERIFY_MEASURED, "not judged: floor/f has no value");
+	(void)judge(f, "floor/f", P50(3.5), OK);
+	expect(f, "a/where", P50(12), OK, ROCE_VERIFY_MEASURED,
+	       "not judged: floor/f is 3.5 us here, expected 4 us for it");
+	(void)judge(f, "floor/f", P50(4), OK);
+	expect(f, "a/where", P50(9), OK, ROCE_VERIFY_PASS, NULL);
+	expect(f, "a/where", P50(12), OK, ROCE_VERIFY_FAIL, "p50 is 12 us, expected at most 10 us");
+}
+
 static void judge__failure_of_either_side_counts(void **state)
 {
 	struct fixture *f = *state;
@@ -250,6 +265,7 @@ int main(void)
 		TEST(judge__blames_nobody_for_what_others_took),
 		TEST(judge__measured_without_threshold),
 		TEST(judge__ratios_need_their_floor),
+		TEST(judge__holds_only_machines_that_it_is_for),
 		TEST(judge__failure_of_either_side_counts),
 		TEST(judge__numbers_must_be_the_kinds),
 		TEST(record__as_json),

@@ -105,6 +105,11 @@ bool roce_verify_plan_unfit(const struct roce_verify_plan *plan, const char *pat
 	return false;
 }
 
+static bool is_name(const char *name, const char *wanted)
+{
+	return wanted && strcmp(name, wanted) == 0;
+}
+
 /* What a wanted case is compared with has to be measured too; floors stand before it. */
 static void want_floors(struct roce_verify_plan *plan, const char *profile)
 {
@@ -112,8 +117,9 @@ static void want_floors(struct roce_verify_plan *plan, const char *profile)
 		const struct roce_verify_case *c = &plan->cases[i];
 		const struct roce_verify_threshold *t = roce_verify_case_threshold(c, profile);
 
-		for (uint32_t j = 0; c->is_wanted && t && t->of && j < i; j++) {
-			if (strcmp(plan->cases[j].name, t->of) == 0)
+		for (uint32_t j = 0; c->is_wanted && t && j < i; j++) {
+			if (is_name(plan->cases[j].name, t->of) ||
+			    is_name(plan->cases[j].name, t->where))
 				plan->cases[j].is_wanted = true;
 		}
 	}

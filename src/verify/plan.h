@@ -16,6 +16,9 @@
  *	    thresholds:
  *	      soft: {at_most: 4, of: floor/udp_64, source: why this number}
  *	      100g: {at_most: 10us, source: where it is from}
+ *
+ * With `where: floor/tcp, reaches: 16Gb/s` the case is held to the threshold only where that one's
+ * value is at least so much: a slow machine cannot show what a fast line carries.
  */
 #ifndef ROCE_VERIFY_PLAN_H
 #define ROCE_VERIFY_PLAN_H
@@ -38,6 +41,8 @@ struct roce_verify_threshold {
 	double least;
 	double most;
 	const char *of;	    /* the name of an earlier case; NULL: absolute */
+	const char *where;  /* likewise; NULL: held everywhere */
+	double reaches;	    /* in the unit of that case's value */
 	const char *source; /* never empty */
 	uint32_t line;
 };

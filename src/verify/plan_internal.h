@@ -6,7 +6,7 @@
 #include "scenario/yaml.h"
 #include "verify/plan.h"
 
-#define ROCE_THRESHOLD_KEYS "at_least|at_most|of|source"
+#define ROCE_THRESHOLD_KEYS "at_least|at_most|of|where|reaches|source"
 
 struct roce_plan_loader {
 	struct roce_verify_plan *plan;

@@ -45,7 +45,8 @@ static void plan__reads_a_case(void **state)
 			  "    timeout: 7s\n"
 			  "    parameters: {op: read, size: 4KiB}\n"
 			  "    thresholds:\n"
-			  "      soft: {at_most: 2.5, of: floor/f, source: s1}\n"
+			  "      soft: {at_most: 2.5, of: floor/f, where: floor/f, reaches: "
+			  "3us, source: s1}\n"
 			  "      100g: {at_least: 1us, at_most: 10us, source: s2}\n");
 	const struct roce_verify_case *c = roce_verify_plan_find(plan, "a/b");
 	const struct roce_verify_threshold *t;
@@ -62,6 +63,8 @@ static void plan__reads_a_case(void **state)
 	t = roce_verify_case_threshold(c, "soft");
 	assert_true(t->has_most && !t->has_least && t->most == 2.5);
 	assert_string_equal(t->of, "floor/f");
+	assert_string_equal(t->where, "floor/f");
+	assert_true(t->reaches == 3);
 	t = roce_verify_case_threshold(c, "100g");
 	assert_true(t->has_most && t->has_least && t->most == 10 && t->least == 1 && !t->of);
 	assert_string_equal(t->source, "s2");
@@ -105,6 +108,20 @@ static void plan__refuses(void **state)
 		{CASE ", timeout: 2h}", "p.yaml:3: timeout: found 2h, expected a time up to "},
 		{CASE ", thresholds: {soft: {at_most: 5us}}}",
 		 "p.yaml:3: a threshold: `source` is missing, expected a text"},
+		{CASE ", thresholds: {soft: {at_most: 5us, where: a/b, reaches: 5us, source: s}}}",
+		 "p.yaml:3: where: found a/b, expected the name of a case before this one"},
+		{CASE ", thresholds: {soft: {at_most: 5us, reaches: 5us, source: s}}}",
+		 "p.yaml:3: reaches: `where` is missing, expected the name of a case before this "
+		 "one"},
+		{CASE
+		 "}\n- {name: b/c, kind: latency, proves: p, thresholds: {soft: {at_most: 5us, "
+		 "where: a/b, source: s}}}",
+		 "p.yaml:4: where: `reaches` is missing, expected what the value of that case has "
+		 "to be at least"},
+		{CASE
+		 "}\n- {name: b/c, kind: latency, proves: p, thresholds: {soft: {at_most: 5us, "
+		 "where: a/b, reaches: 5Gb/s, source: s}}}",
+		 "p.yaml:4: reaches: found 5Gb/s, expected a time"},
 		{CASE ", thresholds: {soft: {source: s}}}",
 		 "p.yaml:3: a threshold: neither at_least nor at_most is there"},
 		{CASE ", thresholds: {soft: {at_mots: 5us, at_least: 1us, source: s}}}",

@@ -81,17 +81,52 @@ static void check_possible(struct roce_plan_loader *l, const struct roce_verify_
 				 text);
 }
 
+/* The case of that name, which has to stand before this one; NULL: said. */
+static const struct roce_verify_case *find_earlier(struct roce_plan_loader *l,
+						   const struct roce_verify_case *c,
+						   const struct roce_verify_threshold *t,
+						   const char *key, const char *name)
+{
+	const struct roce_verify_case *found = roce_verify_plan_find(l->plan, name);
+
+	if (found && found < c)
+		return found;
+	roce_problem_add(l->problems, t->line,
+			 "%s: found %.60s, expected the name of a case before this one", key, name);
+	return NULL;
+}
+
+static void load_condition(struct roce_plan_loader *l, const struct roce_verify_case *c,
+			   struct roce_verify_threshold *t, roce_yaml_node_t node)
+{
+	bool is_bound_there = roce_plan_find_value(l, node, "reaches");
+	const struct roce_verify_case *where;
+
+	if (!roce_plan_find_value(l, node, "where")) {
+		if (is_bound_there)
+			roce_problem_add(l->problems, t->line,
+					 "reaches: `where` is missing, expected the name of a case "
+					 "before this one");
+		return;
+	}
+	t->where = roce_plan_need_text(l, node, "a threshold", "where");
+	where = t->where ? find_earlier(l, c, t, "where", t->where) : NULL;
+	if (!is_bound_there)
+		roce_problem_add(l->problems, t->line,
+				 "where: `reaches` is missing, expected what the value of that "
+				 "case has to be at least");
+	else if (where && where->kind)
+		load_bound(l, node, "reaches", false, where->kind->numbers[where->value].unit,
+			   &t->reaches);
+}
+
 static void check_floor(struct roce_plan_loader *l, const struct roce_verify_case *c,
 			const struct roce_verify_threshold *t)
 {
-	const struct roce_verify_case *floor = roce_verify_plan_find(l->plan, t->of);
+	const struct roce_verify_case *floor = find_earlier(l, c, t, "of", t->of);
 
-	if (!floor || floor >= c)
-		roce_problem_add(l->problems, t->line,
-				 "of: found %.60s, expected the name of a case before this one",
-				 t->of);
-	else if (floor->kind && c->kind &&
-		 floor->kind->numbers[floor->value].unit != c->kind->numbers[c->value].unit)
+	if (floor && floor->kind && c->kind &&
+	    floor->kind->numbers[floor->value].unit != c->kind->numbers[c->value].unit)
 		roce_problem_add(l->problems, t->line,
 				 "of: %.60s is measured in %s, and this case in %s", t->of,
 				 roce_verify_unit_str(floor->kind->numbers[floor->value].unit),
@@ -128,6 +163,7 @@ void roce_plan_load_threshold(struct roce_plan_loader *l, struct roce_verify_cas
 	};
 	t->has_least = load_bound(l, node, "at_least", of, unit, &t->least);
 	t->has_most = load_bound(l, node, "at_most", of, unit, &t->most);
+	load_condition(l, c, t, node);
 	if (!roce_plan_find_value(l, node, "at_least") && !roce_plan_find_value(l, node, "at_most"))
 		roce_problem_add(l->problems, t->line,
 				 "a threshold: neither at_least nor at_most is there");

@@ -19,10 +19,11 @@ static json_t *limit_json(const struct roce_verify_outcome *o)
 
 	if (!t)
 		return json_null();
-	return json_pack("{s:o, s:o, s:s?, s:o, s:s}", "at_least",
+	return json_pack("{s:o, s:o, s:s?, s:o, s:s?, s:o, s:s}", "at_least",
 			 number_or_null(t->has_least, t->least), "at_most",
 			 number_or_null(t->has_most, t->most), "of", t->of, "floor",
-			 number_or_null(o->has_floor, o->floor), "source", t->source);
+			 number_or_null(o->has_floor, o->floor), "where", t->where, "reaches",
+			 number_or_null(t->where, t->reaches), "source", t->source);
 }
 
 static json_t *values_json(const struct roce_verify_outcome *o)
