@@ -711,6 +711,17 @@ class Peers(Verify):
             self.assertEqual(list(row), ["scenario", *COLUMNS[:2]])
         self.assertEqual(server.wait(20), 0, server.output())
 
+    def test_killed_peer_without_ipv4(self):
+        for ns in (self.place.a, self.place.b):
+            ns.run("ip", "-4", "addr", "flush", "dev", "ur0")
+        server = self.serve("--once")
+        done = self.peer("--plan", self.write(CHECKS), "--json", self.json, "--only", "b/killed",
+                         address=self.place.ipv6)
+        self.assertEqual(done.wait(60), 0, done.output())
+        with open(self.json, encoding="utf-8") as f:
+            self.assertEqual(json.load(f)["cases"][0]["reason"], None)
+        self.assertEqual(server.wait(20), 0, server.output())
+
     def test_libraries_of_the_system_on_one_side(self):
         """There, no device of uroce is seen, and three programs are enough."""
         folder = os.path.join(self.folder.name, "bin")

@@ -59,7 +59,8 @@ static void set_up(struct va_run *run, struct interrupted *s)
 						    : IBV_WR_RDMA_WRITE};
 	if (!va_is(run, "how", "killed"))
 		va_link_need(run);
-	va_device_open(run, VA_IPV4, &s->device);
+	/* A link that goes down takes its IPv6 addresses along. */
+	va_device_open(run, va_is(run, "how", "killed") ? VA_ANY_FAMILY : VA_IPV4, &s->device);
 	if (is_add(s) && s->device.attr.atomic_cap == IBV_ATOMIC_NONE)
 		va_skip(run, "the device has no atomics");
 	/* The memory comes first: of a process that is killed Linux destroys what was made last at
