@@ -78,6 +78,7 @@ void roce_verify_plan_destroy(struct roce_verify_plan *plan);
 /* Adds the thresholds of a profile that is a file of its own:
  *
  *	profile: its name
+ *	patience: 5                       time limits of all cases, times this; may be left out
  *	thresholds:
  *	  - {case: latency/write_64, at_most: 8us, source: why}
  *

@@ -261,11 +261,29 @@ static void profile__adds_thresholds(void **state)
 	roce_verify_plan_destroy(plan);
 }
 
+static void profile__may_be_patient(void **state)
+{
+	static const char text[] = "profile: slow\npatience: 2.5\nthresholds: []\n";
+	struct roce_verify_plan *plan = load_good(three);
+	double limit = plan->cases[0].timeout_s;
+	struct roce_problems problems;
+
+	(void)state;
+	roce_problems_init(&problems, "f.yaml");
+	assert_non_null(roce_verify_profile_load(plan, text, strlen(text), &problems));
+	assert_true(limit > 0 && plan->cases[0].timeout_s == 2.5 * limit);
+	roce_verify_plan_destroy(plan);
+}
+
 static void profile__refuses(void **state)
 {
 	static const char *const rows[][2] = {
 		{"", "f.yaml: the profile is empty"},
 		{"profile: x", "f.yaml: thresholds: found nothing, expected a list"},
+		{"profile: x\npatience: 0.5\nthresholds: []",
+		 "f.yaml:2: patience: found 0.5, expected a number of 1 to 1000"},
+		{"profile: x\npatience: 2s\nthresholds: []",
+		 "f.yaml:2: patience: found 2s, expected a number of 1 to 1000"},
 		{"profile: x\nthresholds: [a]",
 		 "f.yaml:2: a threshold: found a, expected a mapping"},
 		{"profile: x\nthresholds: [{at_most: 1us, source: s}]",
@@ -368,6 +386,7 @@ int main(void)
 		cmocka_unit_test(select__knows_what_fits_nothing),
 		cmocka_unit_test(select__takes_floors_along),
 		cmocka_unit_test(profile__adds_thresholds),
+		cmocka_unit_test(profile__may_be_patient),
 		cmocka_unit_test(profile__refuses),
 		cmocka_unit_test(built_in__plans_are_good),
 		cmocka_unit_test(unit__reads_and_writes),

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A profile of one's own: thresholds for cases of a plan, in a file beside it. Patterns are those
- * of --only; a later entry replaces an earlier one.
+ * of --only; a later entry replaces an earlier one. Time limits are the plan's, or all of them so
+ * many times longer for machines that are far slower, for instance emulated.
  */
 #include "verify/plan_internal.h"
 
 #include "verify/kind.h"
+
+#include <stdlib.h>
+
+#define PATIENCE_MAX 1000
 
 static void load_entry(struct roce_plan_loader *l, const char *profile, roce_yaml_node_t node)
 {
@@ -31,15 +36,35 @@ static void load_entry(struct roce_plan_loader *l, const char *profile, roce_yam
 				 "case: the plan has none of the name %.60s", pattern);
 }
 
+static void load_patience(struct roce_plan_loader *l)
+{
+	roce_yaml_node_t node = roce_plan_find_value(l, ROCE_YAML_ROOT, "patience");
+	const char *text = node ? roce_yaml_text(l->yaml, node) : NULL;
+	char *end = NULL;
+	double factor = text ? strtod(text, &end) : 0;
+
+	if (!node)
+		return;
+	if (!text || *end || !(factor >= 1 && factor <= PATIENCE_MAX)) {
+		roce_problem_add(l->problems, roce_yaml_line(l->yaml, node),
+				 "patience: found %.60s, expected a number of 1 to %d",
+				 roce_yaml_what(l->yaml, node), PATIENCE_MAX);
+		return;
+	}
+	for (uint32_t i = 0; i < l->plan->case_count; i++)
+		l->plan->cases[i].timeout_s *= factor;
+}
+
 static const char *load(struct roce_plan_loader *l)
 {
 	roce_yaml_node_t list;
 	const char *profile;
 
 	if (!roce_yaml_line(l->yaml, ROCE_YAML_ROOT) ||
-	    !roce_plan_check_keys(l, ROCE_YAML_ROOT, "a profile", "profile|thresholds"))
+	    !roce_plan_check_keys(l, ROCE_YAML_ROOT, "a profile", "profile|patience|thresholds"))
 		return NULL;
 	profile = roce_plan_need_text(l, ROCE_YAML_ROOT, "a profile", "profile");
+	load_patience(l);
 	list = roce_plan_find_value(l, ROCE_YAML_ROOT, "thresholds");
 	if (!list || !roce_yaml_is_list(l->yaml, list)) {
 		roce_problem_add(l->problems, list ? roce_yaml_line(l->yaml, list) : 0,
