@@ -213,6 +213,19 @@ def cpu_model():
     return found.group(1) if found else os.uname().machine
 
 
+def processors_ns():
+    """What a cache line takes between the processors, there and back. Where it is four or more times
+    what it was, the machine's owner has moved them apart, and bandwidth halves: not to be compared
+    with figures from before."""
+    done = subprocess.run([pair.UROCE, "verify", "--only", "floor/processors", "--json", "-"],
+                          capture_output=True, text=True, check=False,
+                          env=process.own_environment())
+    try:
+        return round(json.loads(done.stdout)["cases"][0]["value"] * 1000)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
 def machine(args):
     return {
         "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
@@ -258,12 +271,13 @@ def format_setup(setup):
     return lines
 
 
-def record(facts, lines):
+def record(facts, figures, lines):
     path = os.path.join(pair.ROOT, "bench", "HISTORY.md")
     with open(path, "a", encoding="utf-8") as f:
         f.write(f"\n## {facts['date'].split()[0]}, {facts['commit']}\n\n"
                 f"{facts['cpu']}, {facts['cores']} cores, Linux {facts['kernel']}, veth MTU "
-                f"{facts['mtu']}; medians of {facts['rounds']} rounds.\n\n```\n")
+                f"{facts['mtu']}; medians of {facts['rounds']} rounds. A cache line took "
+                f"{figures['processors_ns']} ns there and back.\n\n```\n")
         f.write("\n".join(lines) + "\n```\n")
     print(f"appended to {path}")
 
@@ -281,7 +295,7 @@ def arguments():
 
 def measure(args, place):
     """(figures for the JSON, lines of the table, whether all could be measured)"""
-    figures, lines, ok = {}, [], True
+    figures, lines, ok = {"processors_ns": [processors_ns()]}, [], True
     contests = []
     if args.only in (None, "bw"):
         contests.append(("bandwidth", bandwidth_contest(place, args.seconds),
@@ -296,6 +310,7 @@ def measure(args, place):
             contest.round(number, args.rounds)
         say("")
         figures[key] = contest.result()
+        figures["processors_ns"].append(processors_ns())
         lines += format_contest(contest, title, references) + [""]
         ok = ok and not contest.failures
         for name, text in contest.failures.items():
@@ -303,6 +318,9 @@ def measure(args, place):
     if args.only in (None, "setup"):
         figures["setup"] = setup_figures(place)
         lines += format_setup(figures["setup"])
+    figures["processors_ns"] = ", ".join(str(ns) for ns in figures["processors_ns"])
+    lines.append(f"a cache line between the processors, before and after: "
+                 f"{figures['processors_ns']} ns there and back")
     return figures, lines, ok
 
 
@@ -322,7 +340,7 @@ def main():
         f.write("\n")
     print(f"written to {os.path.relpath(args.json)}")
     if args.record:
-        record(facts, lines)
+        record(facts, figures, lines)
     return 0 if ok else 1
 
 

@@ -74,6 +74,13 @@
 	X(T, iterations, "iterations", COUNT, "10000", "10", "10000000", NULL, 0,                  \
 	  "completions that are timed", NULL)
 
+#define ROCE_VERIFY_PROCESSORS(X, T)                                                               \
+	X(T, samples, "samples", COUNT, "200", "10", "100000", NULL, 0,                            \
+	  "each of a thousand hand-overs there and back", NULL)
+
+/* `target`: the median of the target's host, the others are the initiator's. */
+#define ROCE_VERIFY_NUMBERS_PROCESSORS(M) ROCE_VERIFY_NUMBERS_LATENCY(M) M("target", TIME)
+
 #define ROCE_VERIFY_STREAM(X, T)                                                                   \
 	X(T, protocol, "protocol", WORD, "tcp", NULL, NULL, "tcp|udp", 0, "of the sockets", NULL)  \
 	X(T, size, "size", BYTES, "64KiB", "64", "16MiB", NULL, 0,                                 \
@@ -359,6 +366,8 @@
 	  "one flow of the same transport on a simulated link (uroce sim)")                        \
 	K(ud_repair, ROCE_VERIFY_UD_REPAIR, ROCE_VERIFY_NUMBERS_UD_REPAIR,                         \
 	  "a file fetched over UD by the example ud_checked, with a checksum of its own")          \
+	K(processors, ROCE_VERIFY_PROCESSORS, ROCE_VERIFY_NUMBERS_PROCESSORS,                      \
+	  "what a cache line takes between the processors of each host, there and back")           \
 	K(udp_latency, ROCE_VERIFY_UDP_LATENCY, ROCE_VERIFY_NUMBERS_LATENCY,                       \
 	  "half the round trip of datagrams through plain sockets, on the same path")              \
 	K(stream, ROCE_VERIFY_STREAM, ROCE_VERIFY_NUMBERS_STREAM,                                  \
