@@ -2,8 +2,8 @@
 /*
  * Deadlock: nothing was delivered since the last look, and from some paused egress one can follow
  * "waits for" back to it. A paused egress waits for the neighbour's ingress to drain, and that
- * waits for each egress where its frames stand; if that one is paused too, the way goes on. The
- * circle is told by name.
+ * waits for each egress queue where its frames stand; if a priority of that one is paused too, the
+ * way goes on. The circle is told by name.
  *
  * The same looks end runs that do not move for another reason: nothing is left to happen, or
  * nothing was delivered for a long time though flows run (a host that pauses for ever, and no
@@ -33,11 +33,10 @@ static bool is_paused(const struct roce_fabric_port *port, uint32_t prio)
 	return (port->paused >> prio & 1) && port->paused_until_ps[prio] > port->f->queue.now_ps;
 }
 
-/* Does a frame that came in by `in_port` with `in_prio` stand here? */
-static bool holds_frame_of(const struct roce_fabric_port *out, uint32_t in_port, uint32_t prio)
+/* Does a frame that came in by `in_port` with `prio` stand in this queue? */
+static bool holds_frame_of(const struct roce_fabric_port *out, uint8_t tc, uint32_t in_port,
+			   uint32_t prio)
 {
-	const struct roce_fabric_qos *qos = &out->profile->cfg.qos;
-	uint8_t tc = qos->prio_to_tc[qos->remark[prio]];
 	const struct roce_fabric_frame *frame;
 
 	for (frame = out->queues[tc].fifo.head; frame; frame = frame->next)
@@ -49,26 +48,40 @@ static bool holds_frame_of(const struct roce_fabric_port *out, uint32_t in_port,
 static uint32_t visit(struct roce_fabric_deadlock *d, struct roce_fabric_port *port, uint32_t prio,
 		      uint32_t depth);
 
+/* A queue stands still when any of the priorities that share it is paused. */
+static uint32_t visit_queue(struct roce_fabric_deadlock *d, struct roce_fabric_port *out,
+			    uint8_t tc, uint32_t depth)
+{
+	uint32_t length = 0;
+
+	for (uint32_t bits = out->profile->tc_prios[tc]; bits && !length; bits &= bits - 1) {
+		uint32_t prio = (uint32_t)__builtin_ctz(bits);
+
+		if (is_paused(out, prio))
+			length = visit(d, out, prio, depth);
+	}
+	return length;
+}
+
 /* The next steps from a paused egress; the length of a circle at the end of the path, or 0. */
 static uint32_t follow(struct roce_fabric_deadlock *d, const struct roce_fabric_port *port,
 		       uint32_t prio, uint32_t depth)
 {
 	struct roce_fabric_node *next = port->peer->node;
+	uint32_t length = 0;
 
 	if (!next->sw || !(port->peer->told >> prio & 1))
 		return 0;
-	for (uint32_t p = 0; p < next->port_count; p++) {
+	for (uint32_t p = 0; p < next->port_count && !length; p++) {
 		struct roce_fabric_port *out = &next->ports[p];
-		uint32_t out_prio = out->profile->cfg.qos.remark[prio];
-		uint32_t length;
+		const struct roce_fabric_qos *qos = &out->profile->cfg.qos;
+		uint8_t tc = qos->prio_to_tc[qos->remark[prio]];
 
-		if (!is_paused(out, out_prio) || !holds_frame_of(out, port->peer->index, prio))
-			continue;
-		length = visit(d, out, out_prio, depth);
-		if (length)
-			return length;
+		if ((out->paused & out->profile->tc_prios[tc]) &&
+		    holds_frame_of(out, tc, port->peer->index, prio))
+			length = visit_queue(d, out, tc, depth);
 	}
-	return 0;
+	return length;
 }
 
 static uint32_t visit(struct roce_fabric_deadlock *d, struct roce_fabric_port *port, uint32_t prio,

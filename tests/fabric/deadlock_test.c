@@ -24,8 +24,11 @@ static void on_deadlock(void *ctx, uint64_t ps, const struct roce_fabric_cycle *
 
 static const struct roce_fabric_observer observer = {.deadlock = on_deadlock};
 
-/* PFC and a lossless buffer for these priorities, each in a class of its own. */
-static void lossless(struct roce_fabric_port_config *port, uint8_t prios)
+enum classes { ONE_CLASS, TWO_CLASSES, TWO_IN_ONE_QUEUE };
+
+/* PFC and a lossless buffer for these priorities, each in a queue of its own, or those of the two
+ * classes in one. */
+static void lossless(struct roce_fabric_port_config *port, uint8_t prios, bool is_one_queue)
 {
 	struct roce_fabric_buffer lossless_buffer = port->buffer[PRIO_A];
 	struct roce_fabric_buffer lossy_buffer = port->buffer[0];
@@ -38,10 +41,13 @@ static void lossless(struct roce_fabric_port_config *port, uint8_t prios)
 		port->qos.tc_weight[prio] = 10;
 		port->ecn[prio].is_enabled = false;
 	}
+	if (is_one_queue)
+		port->qos.prio_to_tc[PRIO_B] = PRIO_A;
 }
 
 /* Host i at switch SIZE + i; all goes clockwise. */
-static void make_ring(struct net *net, uint8_t prios, uint64_t buffer_bytes, uint32_t *cycle)
+static void make_ring(struct net *net, uint8_t prios, bool is_one_queue, uint64_t buffer_bytes,
+		      uint32_t *cycle)
 {
 	*cycle = 0;
 	net_defaults(net);
@@ -49,8 +55,8 @@ static void make_ring(struct net *net, uint8_t prios, uint64_t buffer_bytes, uin
 	net->fabric.observer_ctx = cycle;
 	net->fabric.deadlock_check_ps = PS_PER_MS;
 	net->sw.buffer_bytes = buffer_bytes;
-	lossless(&net->sw.port, prios);
-	lossless(&net->host.port, prios);
+	lossless(&net->sw.port, prios, is_one_queue);
+	lossless(&net->host.port, prios, is_one_queue);
 	net_create(net);
 	for (uint32_t i = 0; i < SIZE; i++)
 		net_host(net);
@@ -83,15 +89,17 @@ static void send(struct net *net, uint32_t src, uint32_t hops, uint32_t prio, ui
 
 /* Each host to the one three switches on; with two classes, those that start behind the middle of
  * the ring are of the second: neither class has a circle. */
-static enum roce_fabric_end run_ring(bool has_two, uint64_t bytes, uint64_t buffer_bytes,
+static enum roce_fabric_end run_ring(enum classes classes, uint64_t bytes, uint64_t buffer_bytes,
 				     uint32_t *cycle, uint64_t *pauses)
 {
 	struct net net;
 	enum roce_fabric_end end;
 
-	make_ring(&net, 1u << PRIO_A | 1u << PRIO_B, buffer_bytes, cycle);
+	make_ring(&net, 1u << PRIO_A | 1u << PRIO_B, classes == TWO_IN_ONE_QUEUE, buffer_bytes,
+		  cycle);
 	for (uint32_t i = 0; i < SIZE; i++)
-		send(&net, i, SIZE - 1, has_two && i >= SIZE / 2 ? PRIO_B : PRIO_A, bytes);
+		send(&net, i, SIZE - 1, classes != ONE_CLASS && i >= SIZE / 2 ? PRIO_B : PRIO_A,
+		     bytes);
 	end = roce_fabric_run(net.f, PS_PER_S);
 	*pauses = net_totals(&net).pause_frames;
 	assert_int_equal(net_drops(&net), 0);
@@ -108,9 +116,9 @@ static void ring_of_4__never_with_two_classes(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 3; i++) {
 		for (uint64_t bytes = 4 << 20; bytes <= 16 << 20; bytes *= 2) {
-			locked += run_ring(false, bytes, buffers[i], &cycle, &pauses) ==
+			locked += run_ring(ONE_CLASS, bytes, buffers[i], &cycle, &pauses) ==
 				  ROCE_FABRIC_END_DEADLOCK;
-			free_of_it += run_ring(true, bytes, buffers[i], &cycle, &pauses) ==
+			free_of_it += run_ring(TWO_CLASSES, bytes, buffers[i], &cycle, &pauses) ==
 				      ROCE_FABRIC_END_DONE;
 			assert_int_equal(cycle, 0);
 			assert_true(pauses > 0); /* it is under pressure all the same */
@@ -122,6 +130,18 @@ static void ring_of_4__never_with_two_classes(void **state)
 		 free_of_it);
 }
 
+/* A pause of either class holds up the frames of both, so the circle is closed again. */
+static void ring_of_4__two_classes_of_one_queue(void **state)
+{
+	uint32_t cycle;
+	uint64_t pauses;
+
+	(void)state;
+	assert_int_equal(run_ring(TWO_IN_ONE_QUEUE, 16 << 20, 1000000, &cycle, &pauses),
+			 ROCE_FABRIC_END_DEADLOCK);
+	assert_int_equal(cycle, SIZE);
+}
+
 /* RoCE between neighbours, which cannot lock up, beside other traffic that goes all round. */
 static enum roce_fabric_end run_mixed(uint8_t prios, uint32_t *cycle, uint64_t *drops,
 				      uint64_t *roce_drops)
@@ -129,7 +149,7 @@ static enum roce_fabric_end run_mixed(uint8_t prios, uint32_t *cycle, uint64_t *
 	struct net net;
 	enum roce_fabric_end end;
 
-	make_ring(&net, prios, 3000000, cycle);
+	make_ring(&net, prios, false, 3000000, cycle);
 	for (uint32_t i = 0; i < SIZE; i++) {
 		send(&net, i, 1, PRIO_A, 8 << 20);
 		send(&net, i, SIZE - 1, 0, 8 << 20);
@@ -170,6 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ring_of_4__never_with_two_classes),
+		cmocka_unit_test(ring_of_4__two_classes_of_one_queue),
 		cmocka_unit_test(mixed__pfc_on_one_priority_cures_it),
 	};
 
