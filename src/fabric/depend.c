@@ -15,9 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARK_FIRST  ROCE_FABRIC_PRIOS /* as the host marks it; below: as remarked to a priority */
-#define MARK_COUNT  (ROCE_FABRIC_PRIOS + 1)
-#define DEMANDS_MAX (UINT32_C(1) << 25)
+#define MARK_FIRST   ROCE_FABRIC_PRIOS /* as the host marks it; below: as remarked to a priority */
+#define MARK_COUNT   (ROCE_FABRIC_PRIOS + 1)
+#define FLOW_DEMANDS 4u /* at most */
+#define DEMANDS_MAX  (UINT32_C(1) << 25)
 
 /* Frames with these marks come in at a switch from a host and go to another. */
 struct demand {
@@ -227,12 +228,13 @@ static void find_all_twins(struct walk *w)
 	}
 }
 
-static void add_demand(struct walk *w, const struct roce_fabric_flow *flow, bool is_back,
+/* Frames from one end of the flow to the other, marked like this. */
+static void add_demand(struct walk *w, const struct roce_fabric_flow *flow, bool is_src,
 		       uint8_t prio, uint8_t dscp)
 {
 	const struct roce_fabric *f = w->f;
-	uint32_t src = f->nodes[is_back ? flow->cfg.dst : flow->cfg.src].host_number;
-	uint32_t dst = f->nodes[is_back ? flow->cfg.src : flow->cfg.dst].host_number;
+	uint32_t src = f->nodes[is_src ? flow->cfg.src : flow->cfg.dst].host_number;
+	uint32_t dst = f->nodes[is_src ? flow->cfg.dst : flow->cfg.src].host_number;
 	const struct roce_fabric_port *from = f->nodes[f->host_nodes[w->twin[src]]].ports;
 
 	w->demands[w->demand_count++] = (struct demand){
@@ -240,29 +242,50 @@ static void add_demand(struct walk *w, const struct roce_fabric_flow *flow, bool
 		.dst = w->like[dst],
 		.in = (uint32_t)(from->peer - f->ports),
 		.dscp = dscp,
-		.pcp = from->node->host->cfg.is_tagged ? prio : ROCE_FABRIC_UNTAGGED,
+		.pcp = roce_fabric_flow_host(flow, is_src)->cfg.is_tagged ? prio
+									  : ROCE_FABRIC_UNTAGGED,
 	};
 }
 
-/* What the other end sends back: acknowledgements, or data that was asked for. CNPs are few. */
+static void add_data(struct walk *w, const struct roce_fabric_flow *flow, bool is_src)
+{
+	const struct roce_fabric_flow_config *cfg = &flow->cfg;
+	const struct roce_fabric_qos *qos =
+		&roce_fabric_flow_host(flow, is_src)->port->profile->cfg.qos;
+
+	add_demand(w, flow, is_src, roce_fabric_classify(qos, (uint8_t)(cfg->dscp << 2), cfg->prio),
+		   cfg->dscp);
+}
+
+static void add_acks(struct walk *w, const struct roce_fabric_flow *flow, bool is_src)
+{
+	const struct roce_fabric_host_config *host = &roce_fabric_flow_host(flow, is_src)->cfg;
+
+	if (host->ack_prio < 0)
+		add_data(w, flow, is_src); /* they are marked as the data are */
+	else
+		add_demand(w, flow, is_src, (uint8_t)host->ack_prio, host->ack_dscp);
+}
+
+/* Messages and their acknowledgements; answers, or what READ asked for, and the answers'
+ * acknowledgements. CNPs are left out: a queue pair sends one in tens of microseconds, which fills
+ * no buffer. */
 static void add_flow(struct walk *w, const struct roce_fabric_flow *flow)
 {
 	const struct roce_fabric_flow_config *cfg = &flow->cfg;
-	const struct roce_fabric_host *dst = roce_fabric_flow_host(flow, false);
-	const struct roce_fabric_host *src = roce_fabric_flow_host(flow, true);
-	const struct roce_fabric_host *acks = cfg->operation == ROCE_FABRIC_READ ? src : dst;
-	uint8_t prio = roce_fabric_classify(&src->port->profile->cfg.qos, (uint8_t)(cfg->dscp << 2),
-					    cfg->prio);
-	bool has_acks = cfg->transport == ROCE_FABRIC_RC && cfg->operation != ROCE_FABRIC_READ;
+	bool is_read = cfg->operation == ROCE_FABRIC_READ;
+	bool has_acks = cfg->transport == ROCE_FABRIC_RC && !is_read;
 
-	if (!src->port->peer->node->sw || !dst->port->peer->node->sw)
+	if (!roce_fabric_flow_host(flow, true)->port->peer->node->sw ||
+	    !roce_fabric_flow_host(flow, false)->port->peer->node->sw)
 		return;
-	add_demand(w, flow, false, prio, cfg->dscp);
-	if (has_acks && acks->cfg.ack_prio >= 0)
-		add_demand(w, flow, true, (uint8_t)acks->cfg.ack_prio, acks->cfg.ack_dscp);
-	if (cfg->response_bytes || cfg->operation == ROCE_FABRIC_READ ||
-	    (has_acks && acks->cfg.ack_prio < 0))
-		add_demand(w, flow, true, prio, cfg->dscp);
+	add_data(w, flow, true);
+	if (has_acks)
+		add_acks(w, flow, false);
+	if (cfg->response_bytes || is_read)
+		add_data(w, flow, false);
+	if (cfg->response_bytes && has_acks)
+		add_acks(w, flow, true);
 }
 
 static int compare_demands(const void *a, const void *b)
@@ -275,9 +298,9 @@ static int add_demands(struct walk *w)
 	const struct roce_fabric *f = w->f;
 	uint32_t kept = 0;
 
-	if (f->flow_count > DEMANDS_MAX / 3)
+	if (f->flow_count > DEMANDS_MAX / FLOW_DEMANDS)
 		return -E2BIG;
-	w->demands = calloc(3 * (size_t)f->flow_count + 1, sizeof(*w->demands));
+	w->demands = calloc(FLOW_DEMANDS * (size_t)f->flow_count + 1, sizeof(*w->demands));
 	if (!w->demands)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < f->flow_count; i++)

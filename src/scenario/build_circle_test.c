@@ -93,6 +93,14 @@ static void what_comes_back_counts(void **state)
 					   "{from: \"@s1\", to: \"@s2\", op: read}, "
 					   "{from: \"@s2\", to: \"@s0\", op: read}]\n",
 		      "s0 to s1, s1 to s2, s2 to s0; all on priority 3");
+	/* Requests and answers may be dropped; acknowledgements of answers go round the ring. */
+	assert_circle(
+		RING(3, "clockwise") "host: {ack_prio: 3}\n"
+				     "workload: [{kind: requests, from: \"@s0\", to: \"@s2\", "
+				     "prio: 0}, "
+				     "{kind: requests, from: \"@s1\", to: \"@s0\", prio: 0}, "
+				     "{kind: requests, from: \"@s2\", to: \"@s1\", prio: 0}]\n",
+		"s0 to s1, s1 to s2, s2 to s0; all on priority 3");
 }
 
 static void trees(void **state)
