@@ -11,6 +11,7 @@
 #include "tools/sim.h"
 #include "tools/sim_record.h"
 
+#include "base/memory_left.h"
 #include "scenario/explain.h"
 #include "scenario/hpcc.h"
 
@@ -225,7 +226,7 @@ static enum roce_fabric_end run(struct roce_built *built, struct roce_sim_record
 	enum roce_fabric_end end = ROCE_FABRIC_END_TIME;
 	uint64_t slice = SLICE_PS_FIRST;
 	uint64_t now = 0;
-	uint64_t least = roce_sim_memory_left() / MEMORY_LEAST_PART;
+	uint64_t least = roce_memory_left() / MEMORY_LEAST_PART;
 	double looked = roce_sim_clock(); /* at the memory */
 
 	if (least > MEMORY_LEAST)
@@ -237,7 +238,7 @@ static enum roce_fabric_end run(struct roce_built *built, struct roce_sim_record
 		double begun = roce_sim_clock();
 
 		if (begun - looked >= SLICE_SECONDS) {
-			if (roce_sim_memory_left() < least)
+			if (roce_memory_left() < least)
 				return ROCE_FABRIC_END_MEMORY;
 			looked = begun;
 		}
@@ -347,7 +348,7 @@ static int run_plan(const struct options *o, const struct roce_plan *plan,
 	int rc;
 
 	catch_signals();
-	if (!roce_build_check_memory(plan, roce_sim_memory_left(), problems))
+	if (!roce_build_check_memory(plan, roce_memory_left(), problems))
 		return print_problems(problems);
 	rc = roce_sim_record_init(&record, &o->record, plan);
 

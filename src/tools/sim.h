@@ -28,9 +28,6 @@ void roce_sim_bar_init(struct roce_sim_bar *bar, const struct roce_built *built,
 void roce_sim_bar_draw(struct roce_sim_bar *bar);
 void roce_sim_bar_end(struct roce_sim_bar *bar);
 
-/* Bytes that the process may still take; UINT64_MAX: nobody knows. */
-uint64_t roce_sim_memory_left(void);
-
 /* Seconds of the monotonic clock. */
 double roce_sim_clock(void);
 

@@ -8,6 +8,8 @@
 #include "verify/agent/aftermath.h"
 #include "verify/agent/room.h"
 
+#include "base/memory_left.h"
+
 #include <stdio.h>
 #include <sys/mman.h>
 
@@ -87,9 +89,9 @@ void *va_pages_map(struct va_run *run, size_t page, size_t bytes)
 	void *at;
 
 	/* A device may pin it, and a machine without memory ends whom it likes. */
-	if (page == SMALL_PAGE && bytes > va_room_free() / 4 * 3)
+	if (page == SMALL_PAGE && bytes > roce_memory_left() / 4 * 3)
 		va_skip(run, "%zu MiB are too much for this machine, which has %zu MiB left",
-			bytes >> 20, (size_t)va_room_free() >> 20);
+			bytes >> 20, (size_t)roce_memory_left() >> 20);
 	if (page > SMALL_PAGE && !make_room(page, wanted))
 		va_skip(run,
 			"no room for %lu pages of %zu MiB; make it with: echo %lu > " POOL_PATH

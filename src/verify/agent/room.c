@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What is free is what the kernel says that a new program may have without swapping, or what the
- * limit of this control group leaves, if that is less. Machines are told apart by their boot id.
- */
+/* Machines are told apart by their boot id. */
 #include "verify/agent/room.h"
+
+#include "base/memory_left.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,43 +11,6 @@
 
 #define SPARE_BYTES (UINT64_C(512) << 20) /* for everything else */
 #define SMALL_BYTES (UINT64_C(64) << 20)  /* not worth asking */
-
-static bool read_number(const char *path, uint64_t *out)
-{
-	FILE *file = fopen(path, "re");
-	unsigned long long number;
-	bool is_read;
-
-	if (!file)
-		return false;
-	is_read = fscanf(file, "%llu", &number) == 1; /* "max" is none */
-	(void)fclose(file);
-	*out = number;
-	return is_read;
-}
-
-uint64_t va_room_free(void)
-{
-	FILE *file = fopen("/proc/meminfo", "re");
-	unsigned long long kib = 0;
-	uint64_t limit;
-	uint64_t used;
-	char line[128];
-
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-			break;
-	}
-	if (file)
-		(void)fclose(file);
-	if (read_number("/sys/fs/cgroup/memory.max", &limit) &&
-	    read_number("/sys/fs/cgroup/memory.current", &used)) {
-		uint64_t left = used < limit ? limit - used : 0;
-
-		return left < kib * 1024 ? left : kib * 1024;
-	}
-	return kib * 1024;
-}
 
 static json_t *describe(void)
 {
@@ -60,7 +22,7 @@ static json_t *describe(void)
 	if (file)
 		(void)fclose(file);
 	boot[strcspn(boot, "\n")] = '\0';
-	return json_pack("{s:s, s:I}", "boot", boot, "available", (json_int_t)va_room_free());
+	return json_pack("{s:s, s:I}", "boot", boot, "available", (json_int_t)roce_memory_left());
 }
 
 void va_room_need(struct va_run *run, uint64_t bytes)
@@ -83,7 +45,7 @@ void va_room_need(struct va_run *run, uint64_t bytes)
 	json_decref(own);
 	json_decref(theirs);
 	if (least < wanted)
-		va_skip(run, "%llu MiB of memory are free (MemAvailable), %llu MiB are needed%s",
+		va_skip(run, "%llu MiB of memory are free, %llu MiB are needed%s",
 			(unsigned long long)(least >> 20), (unsigned long long)(wanted >> 20),
 			is_shared ? " for both sides on this machine" : "");
 }

@@ -5,9 +5,6 @@
 
 #include "verify/agent/buffer.h"
 
-/* Bytes that a program may have here without pushing others out. */
-uint64_t va_room_free(void);
-
 /* Called on both sides: va_skip() with what is missing unless `bytes` on each side are free, and
  * more for whatever else runs. Two sides on one machine share what it has. */
 void va_room_need(struct va_run *run, uint64_t bytes);
