@@ -156,8 +156,11 @@ uint64_t roce_fabric_flow_rate_bps(struct roce_fabric *f, uint32_t flow, uint32_
  */
 uint64_t roce_fabric_latency_quantile(const struct roce_fabric *f, uint64_t tag, double q);
 /* From start to the last byte, alone on its path and without any queue: what slowdown is measured
- * by. The path is the one that the flow's first queue pair takes. */
+ * by. The path is that of the first of the next hops at each switch, and no detour. */
 uint64_t roce_fabric_flow_ideal_ps(const struct roce_fabric *f, uint32_t flow);
+/* Whether its frames, and what answers them, come to their end on such a path, before they have
+ * passed so many switches that their hop limit is used up (in a loop, or on a long ring). */
+bool roce_fabric_flow_arrives(const struct roce_fabric *f, uint32_t flow);
 
 /* Can it lock up? Looks, along all routes of the flows that were added and at the priorities with
  * which switches pause each other, for buffers that wait for each other in a circle: out_cycle[i]

@@ -14,7 +14,6 @@
 #define QKEY	       0x11111111u
 #define RNR_RETRY      7u /* for ever */
 #define RNR_TIMER_CODE 1u /* 10 us */
-#define HOP_LIMIT      64u
 #define ECT_0	       2u
 #define SPORT_FIRST    49152u /* the range of RoCEv2's entropy ports */
 #define SPORT_COUNT    16384u
@@ -129,7 +128,7 @@ static int to_rtr(struct roce_fabric_flow_qp *fq, bool is_src)
 	const struct roce_fabric_host *host = roce_fabric_flow_host(flow, is_src);
 	const struct roce_av av = {
 		.dgid = roce_fabric_flow_host(flow, !is_src)->gid,
-		.hop_limit = HOP_LIMIT,
+		.hop_limit = ROCE_FABRIC_HOP_LIMIT,
 		.traffic_class = traffic_class(flow),
 		.sl = class_of(flow, host),
 		.port_num = 1,
@@ -327,7 +326,7 @@ static bool post(struct roce_fabric_flow_qp *fq, bool is_src, struct roce_send_w
 			.dgid = roce_fabric_flow_host(flow, !is_src)->gid,
 			.pkey = ROCE_PKEY_DEFAULT,
 			.traffic_class = traffic_class(flow),
-			.hop_limit = HOP_LIMIT,
+			.hop_limit = ROCE_FABRIC_HOP_LIMIT,
 			.sl = class_of(flow, host),
 		};
 		wr->path = &path;

@@ -13,6 +13,8 @@
 
 struct roce_fabric_flow;
 
+#define ROCE_FABRIC_HOP_LIMIT 64u /* of what flows send; the 64th switch drops it */
+
 /* The two ends of a connection; forward is src to dst. */
 struct roce_fabric_flow_qp {
 	struct roce_fabric_flow *flow;

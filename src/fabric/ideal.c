@@ -3,20 +3,21 @@
  * What a flow takes alone: its frames follow each other without a gap along the path that the first
  * next hops make, wait for nothing but each other, and the answer comes back the same way. The
  * first frames are followed exactly, and those in the middle, all alike, at the pace of the slowest
- * link.
+ * link. And whether there is such a path that frames survive.
  */
 #include "fabric/flow_state.h"
 #include "fabric/state.h"
 
 #include "wire/opcode.h"
 
-#define HOPS_MAX 64u
 #define FOLLOWED 64u /* frames, at each end of the flow */
 
 struct way {
-	const struct roce_fabric_port *ports[HOPS_MAX]; /* that send */
+	const struct roce_fabric_port
+		*ports[ROCE_FABRIC_HOP_LIMIT]; /* that send: a host, switches */
 	uint32_t count;
-	uint64_t finish_ps[HOPS_MAX]; /* when the last frame had left port i, gap included */
+	uint64_t finish_ps[ROCE_FABRIC_HOP_LIMIT]; /* when the last frame had left port i, gap
+						      included */
 };
 
 static bool find_way(const struct roce_fabric *f, uint32_t src, uint32_t dst, struct way *way)
@@ -27,7 +28,7 @@ static bool find_way(const struct roce_fabric *f, uint32_t src, uint32_t dst, st
 	while (node != dst) {
 		const struct roce_fabric_port *out;
 
-		if (way->count == HOPS_MAX ||
+		if (way->count == ROCE_FABRIC_HOP_LIMIT ||
 		    (node != src && roce_fabric_next_hops(f, node, dst, &port, 1) == 0))
 			return false;
 		out = &f->nodes[node].ports[port];
@@ -35,6 +36,16 @@ static bool find_way(const struct roce_fabric *f, uint32_t src, uint32_t dst, st
 		node = out->peer->node->index;
 	}
 	return true;
+}
+
+bool roce_fabric_flow_arrives(const struct roce_fabric *f, uint32_t flow)
+{
+	const struct roce_fabric_flow_config *cfg = &f->flows[flow]->cfg;
+	bool is_answered = cfg->transport == ROCE_FABRIC_RC || cfg->response_bytes;
+	struct way way;
+
+	return find_way(f, cfg->src, cfg->dst, &way) &&
+	       (!is_answered || find_way(f, cfg->dst, cfg->src, &way));
 }
 
 /* Behind the last bit's departure from a port, to when the next node may act on it. */

@@ -38,6 +38,8 @@ void roce_build_fini(struct roce_built *built);
 int roce_build_find_circle(struct roce_built *built) __attribute__((warn_unused_result));
 /* One line about it, for free(); NULL: there is nothing to say. */
 char *roce_build_circle_text(const struct roce_built *built);
+/* The same about flows whose way is longer than the hop limit of their frames. */
+char *roce_build_way_text(const struct roce_built *built);
 
 /* The tag of flows of a workload; latencies are gathered by it, 0 is for those that are not. */
 static inline uint64_t roce_build_tag(uint32_t workload)

@@ -291,19 +291,23 @@ static int judge(enum roce_fabric_end end, const struct roce_fabric_totals *tota
 	return ROCE_EXIT_FAILED;
 }
 
-/* Deadlocks are built on purpose, too: this refuses nothing. */
-static int warn_of_circle(struct roce_built *built)
+/* Frees the text, which may be NULL. */
+static void warn(const struct roce_built *built, char *text)
 {
-	char *text;
+	if (text)
+		fprintf(stderr, "%s: warning: %s\n", built->plan->scenario->file, text);
+	free(text);
+}
 
+/* Deadlocks and loops are built on purpose, too: this refuses nothing. */
+static int warn_of_routes(struct roce_built *built)
+{
 	if (roce_build_find_circle(built)) {
 		fprintf(stderr, "uroce sim: out of memory\n");
 		return ROCE_EXIT_FAILED;
 	}
-	text = roce_build_circle_text(built);
-	if (text)
-		fprintf(stderr, "%s: warning: %s\n", built->plan->scenario->file, text);
-	free(text);
+	warn(built, roce_build_circle_text(built));
+	warn(built, roce_build_way_text(built));
 	return ROCE_EXIT_OK;
 }
 
@@ -357,7 +361,7 @@ static int run_plan(const struct options *o, const struct roce_plan *plan,
 				problems))
 			rc = print_problems(problems);
 		else
-			rc = warn_of_circle(&built);
+			rc = warn_of_routes(&built);
 		if (rc == ROCE_EXIT_OK && !o->is_check)
 			rc = run_built(&built, &record);
 		roce_build_fini(&built);
