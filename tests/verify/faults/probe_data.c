@@ -242,68 +242,64 @@ static void try_fence(void)
 	ends_close(&e);
 }
 
-static void try_invalidate(void)
+/* Two ends, and a window of the second on its first PIECE bytes, which may be written to. */
+static struct ibv_mw *open_with_window(struct ends *e)
 {
 	struct ends_options options = ends_rc();
 	struct ibv_send_wr bind = {.opcode = IBV_WR_BIND_MW};
 	struct ibv_mw *mw;
 	struct ibv_wc wc;
-	struct ends e;
 
 	options.b_access |= IBV_ACCESS_MW_BIND;
-	ends_open(&e, &options);
-	mw = ibv_alloc_mw(e.pd, IBV_MW_TYPE_2);
+	ends_open(e, &options);
+	mw = ibv_alloc_mw(e->pd, IBV_MW_TYPE_2);
 	need(mw != NULL, "ibv_alloc_mw");
 	bind.bind_mw.mw = mw;
 	bind.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
-	bind.bind_mw.bind_info.mr = e.b.mr;
-	bind.bind_mw.bind_info.addr = (uintptr_t)e.b.mem;
+	bind.bind_mw.bind_info.mr = e->b.mr;
+	bind.bind_mw.bind_info.addr = (uintptr_t)e->b.mem;
 	bind.bind_mw.bind_info.length = PIECE;
 	bind.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	post_send(&e.b, bind, (struct pieces){0});
-	need(wait_for(e.b.cq, &wc, PROBE_WAIT_MS) && wc.status == IBV_WC_SUCCESS, "bind");
+	post_send(&e->b, bind, (struct pieces){0});
+	need(wait_for(e->b.cq, &wc, PROBE_WAIT_MS) && wc.status == IBV_WC_SUCCESS, "bind");
+	mw->rkey = bind.bind_mw.rkey;
+	return mw;
+}
+
+static void close_with_window(struct ends *e, struct ibv_mw *mw)
+{
+	need(ibv_destroy_qp(e->b.qp) == 0 && ibv_dealloc_mw(mw) == 0, "ibv_dealloc_mw");
+	e->b.qp = ends_make_qp(e->pd, e->b.cq, IBV_QPT_RC, NULL);
+	ends_close(e);
+}
+
+static void try_invalidate(void)
+{
+	struct ends e;
+	struct ibv_mw *mw = open_with_window(&e);
+	struct ibv_wc wc;
+
 	post_receive(&e.b, 0, whole);
 	post_send(&e.a,
-		  (struct ibv_send_wr){.opcode = IBV_WR_SEND_WITH_INV,
-				       .invalidate_rkey = bind.bind_mw.rkey},
+		  (struct ibv_send_wr){.opcode = IBV_WR_SEND_WITH_INV, .invalidate_rkey = mw->rkey},
 		  whole);
 	if (expect(e.b.cq, &wc) &&
-	    (!(wc.wc_flags & IBV_WC_WITH_INV) || wc.invalidated_rkey != bind.bind_mw.rkey))
+	    (!(wc.wc_flags & IBV_WC_WITH_INV) || wc.invalidated_rkey != mw->rkey))
 		complain("nothing invalidated", wc.wc_flags);
 	expect(e.a.cq, &wc);
-	need(ibv_destroy_qp(e.b.qp) == 0 && ibv_dealloc_mw(mw) == 0, "ibv_dealloc_mw");
-	e.b.qp = ends_make_qp(e.pd, e.b.cq, IBV_QPT_RC, NULL);
-	ends_close(&e);
+	close_with_window(&e, mw);
 }
 
 static void try_window(void)
 {
-	struct ends_options options = ends_rc();
-	struct ibv_send_wr bind = {.opcode = IBV_WR_BIND_MW};
-	struct ibv_send_wr write;
-	struct ibv_mw *mw;
-	struct ibv_wc wc;
 	struct ends e;
+	struct ibv_mw *mw = open_with_window(&e);
+	struct ibv_send_wr write = to_b(&e, IBV_WR_RDMA_WRITE, 0);
 
-	options.b_access |= IBV_ACCESS_MW_BIND;
-	ends_open(&e, &options);
-	mw = ibv_alloc_mw(e.pd, IBV_MW_TYPE_2);
-	need(mw != NULL, "ibv_alloc_mw");
-	bind.bind_mw.mw = mw;
-	bind.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
-	bind.bind_mw.bind_info.mr = e.b.mr;
-	bind.bind_mw.bind_info.addr = (uintptr_t)e.b.mem;
-	bind.bind_mw.bind_info.length = PIECE;
-	bind.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	post_send(&e.b, bind, (struct pieces){0});
-	need(wait_for(e.b.cq, &wc, PROBE_WAIT_MS) && wc.status == IBV_WC_SUCCESS, "bind");
-	write = to_b(&e, IBV_WR_RDMA_WRITE, 0);
-	write.wr.rdma.rkey = bind.bind_mw.rkey;
+	write.wr.rdma.rkey = mw->rkey;
 	post_send(&e.a, write, (struct pieces){.bytes = PIECE + 1, .count = 1});
 	expect_error(e.a.cq, "written beyond a window");
-	need(ibv_destroy_qp(e.b.qp) == 0 && ibv_dealloc_mw(mw) == 0, "ibv_dealloc_mw");
-	e.b.qp = ends_make_qp(e.pd, e.b.cq, IBV_QPT_RC, NULL);
-	ends_close(&e);
+	close_with_window(&e, mw);
 }
 
 /* More pieces than any device takes. */
