@@ -71,19 +71,6 @@ struct bandwidth {
 	json_t *theirs; /* the other side's end, once it is heard */
 };
 
-static enum ibv_wr_opcode opcode(const struct va_run *run)
-{
-	if (va_is(run, "op", "read"))
-		return IBV_WR_RDMA_READ;
-	if (va_is(run, "op", "fetch_add"))
-		return IBV_WR_ATOMIC_FETCH_AND_ADD;
-	if (va_is(run, "op", "cmp_swap"))
-		return IBV_WR_ATOMIC_CMP_AND_SWP;
-	if (va_is(run, "op", "write"))
-		return IBV_WR_RDMA_WRITE;
-	return va_is(run, "op", "write_imm") ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_SEND;
-}
-
 static bool is_atomic(const struct bandwidth *b)
 {
 	return b->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || b->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
@@ -111,14 +98,17 @@ static uint64_t seed_of(const struct va_run *run, bool of_initiator)
 
 static void read_parameters(struct va_run *run, struct bandwidth *b)
 {
+	const char *op = va_word(run, "op");
+	bool is_ud = va_is(run, "op", "ud_send");
+
 	*b = (struct bandwidth){
 		.lane_count = (uint32_t)va_number(run, "qps"),
 		.depth = (uint32_t)va_number(run, "depth"),
 		.size = (uint32_t)va_number(run, "size"),
 		.messages_max = va_number(run, "messages"),
-		.op = va_word(run, "op"),
-		.opcode = opcode(run),
-		.is_ud = va_is(run, "op", "ud_send"),
+		.op = op,
+		.opcode = is_ud ? IBV_WR_SEND : va_opcode(op),
+		.is_ud = is_ud,
 		.is_sender = run->is_initiator || va_flag(run, "both"),
 		.is_receiver = !run->is_initiator || va_flag(run, "both"),
 	};

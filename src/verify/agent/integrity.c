@@ -55,13 +55,9 @@ static bool is_write_read(const struct va_run *run)
 
 static enum ibv_wr_opcode opcode(const struct va_run *run)
 {
-	if (va_is(run, "op", "send"))
-		return IBV_WR_SEND;
-	if (va_is(run, "op", "write_imm"))
-		return IBV_WR_RDMA_WRITE_WITH_IMM;
-	if (is_write_read(run))
-		return IBV_WR_RDMA_WRITE;
-	return is_add(run) ? IBV_WR_ATOMIC_FETCH_AND_ADD : IBV_WR_SEND_WITH_IMM;
+	if (va_is(run, "op", "ud_send"))
+		return IBV_WR_SEND_WITH_IMM; /* which tells them apart */
+	return is_write_read(run) ? IBV_WR_RDMA_WRITE : va_opcode(va_word(run, "op"));
 }
 
 static void set_up(struct va_run *run, struct integrity *c)

@@ -41,8 +41,8 @@ struct latency {
 	uint64_t total; /* with warmup */
 	uint64_t duration_ns;
 	unsigned int flags;
-	enum ibv_wr_opcode opcode; /* of one-sided ones */
-	uint32_t under_way;	   /* WRITEs without their completion */
+	enum ibv_wr_opcode opcode;
+	uint32_t under_way; /* WRITEs without their completion */
 	/* parameters, for the loops: looking one up takes as long as posting */
 	const char *op;
 	bool is_atomic;
@@ -94,15 +94,6 @@ static bool is_lossy(const struct va_run *run)
 	return is_two_sided(run) && (is_ud(run) || type_of(run) == IBV_QPT_UC);
 }
 
-static enum ibv_wr_opcode opcode(const struct va_run *run)
-{
-	if (va_is(run, "op", "read"))
-		return IBV_WR_RDMA_READ;
-	if (va_is(run, "op", "fetch_add"))
-		return IBV_WR_ATOMIC_FETCH_AND_ADD;
-	return va_is(run, "op", "cmp_swap") ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_RDMA_WRITE;
-}
-
 static uint64_t own_seed(const struct va_run *run)
 {
 	return run->is_initiator ? run->seed : TARGET_SEED(run);
@@ -140,7 +131,7 @@ static void set_up(struct va_run *run, struct latency *l, uint32_t size)
 		.size = is_atomic(run) ? 8 : size,
 		.warmup = va_number(run, "warmup"),
 		.duration_ns = va_number(run, "duration"),
-		.opcode = opcode(run),
+		.opcode = is_ud(run) ? IBV_WR_SEND : va_opcode(va_word(run, "op")),
 		.op = va_word(run, "op"),
 		.is_atomic = is_atomic(run),
 		.is_write_imm = is_write_imm(run),
@@ -381,7 +372,7 @@ static void receive(struct va_run *run, struct latency *l)
 static void send_one(struct va_run *run, struct latency *l)
 {
 	struct va_request request = {
-		.opcode = l->is_write_imm ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_SEND,
+		.opcode = l->opcode,
 		.local = &l->out,
 		.length = l->size,
 		.flags = l->flags,

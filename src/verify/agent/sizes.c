@@ -53,17 +53,6 @@ struct sizes {
 	uint64_t lost;
 };
 
-static enum ibv_wr_opcode opcode(const struct va_run *run)
-{
-	if (va_is(run, "op", "read"))
-		return IBV_WR_RDMA_READ;
-	if (va_is(run, "op", "write"))
-		return IBV_WR_RDMA_WRITE;
-	if (va_is(run, "op", "write_imm"))
-		return IBV_WR_RDMA_WRITE_WITH_IMM;
-	return va_is(run, "op", "send") ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
-}
-
 /* ---- which sizes ---- */
 
 static void add_around(struct sizes *s, uint64_t size, uint64_t most, uint64_t least)
@@ -203,7 +192,7 @@ static void set_up(struct va_run *run, struct sizes *s)
 	uint64_t most;
 
 	*s = (struct sizes){
-		.opcode = opcode(run),
+		.opcode = va_opcode(va_word(run, "op")),
 		.is_ud = config.type == IBV_QPT_UD,
 		.is_lossy = config.type == IBV_QPT_UD || config.type == IBV_QPT_UC,
 	};

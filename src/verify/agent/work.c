@@ -2,6 +2,7 @@
 /* The clock is looked at once in many polls, for that costs as much as the poll. */
 #include "verify/agent/work.h"
 
+#include "base/assert.h"
 #include "base/clock.h"
 
 #include <arpa/inet.h>
@@ -10,6 +11,29 @@
 #include <string.h>
 
 #define POLLS_PER_CLOCK 1024
+
+enum ibv_wr_opcode va_opcode(const char *word)
+{
+	static const struct {
+		const char *word;
+		enum ibv_wr_opcode opcode;
+	} words[] = {
+		{"send", IBV_WR_SEND},
+		{"send_imm", IBV_WR_SEND_WITH_IMM},
+		{"write", IBV_WR_RDMA_WRITE},
+		{"write_imm", IBV_WR_RDMA_WRITE_WITH_IMM},
+		{"read", IBV_WR_RDMA_READ},
+		{"fetch_add", IBV_WR_ATOMIC_FETCH_AND_ADD},
+		{"cmp_swap", IBV_WR_ATOMIC_CMP_AND_SWP},
+	};
+	size_t i = 0;
+
+	while (strcmp(words[i].word, word) != 0) {
+		if (++i == sizeof(words) / sizeof(words[0]))
+			roce_unreachable(); /* the plan was checked */
+	}
+	return words[i].opcode;
+}
 
 int va_try_post(struct va_endpoint *endpoint, const struct va_request *request)
 {

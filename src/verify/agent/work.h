@@ -11,6 +11,10 @@
 
 #define VA_STALL_S 20
 
+/* That of a case's parameter: "send", "send_imm", "write", "write_imm", "read", "fetch_add",
+ * "cmp_swap". */
+enum ibv_wr_opcode va_opcode(const char *word);
+
 /* One signalled request from the head of `local` (`length` bytes), to `offset` of `remote` where
  * the operation has a remote place. */
 struct va_request {
