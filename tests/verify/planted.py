@@ -99,6 +99,8 @@ ROWS = [
     ("hidden-refusal", EACH, "edges/pieces", r"so many pieces was taken: \d+"),
     ("wrong-limits", EACH, "edges/pieces", r"ibv_create_qp|pieces", MORE),
     ("swapped-pieces", EACH, "edges/pieces", r"what SEND brought from pieces to pieces", MORE),
+    ("long-write", EACH, "edges/pieces", r"what lies behind a WRITE of all pieces: byte", MORE),
+    ("long-write", EACH, "edges/inline", r"what lies behind inline data: byte", MORE),
     ("hidden-refusal", EACH, "edges/inline", r"so many bytes of inline data was taken: \d+", MORE),
     ("late-inline", EACH, "edges/inline", r"inline data: byte", MORE),
     ("hidden-refusal", EACH, "edges/queues",

@@ -117,3 +117,13 @@ void va_pattern_must(struct va_run *run, const uint8_t *at, size_t length, uint6
 		va_fail(run, "%s: byte %zu of %zu is 0x%02x, expected 0x%02x", what, right, length,
 			at[right], va_pattern_byte(seed, offset + right));
 }
+
+void va_filler_must(struct va_run *run, const uint8_t *at, size_t length, uint8_t filler,
+		    const char *what)
+{
+	for (size_t i = 0; i < length; i++) {
+		if (at[i] != filler)
+			va_fail(run, "%s: byte %zu of %zu was 0x%02x and became 0x%02x", what, i,
+				length, filler, at[i]);
+	}
+}

@@ -43,5 +43,8 @@ uint8_t va_pattern_byte(uint64_t seed, uint64_t offset);
 /* va_fail() with place, expected and found; `what` names the memory. */
 void va_pattern_must(struct va_run *run, const uint8_t *at, size_t length, uint64_t seed,
 		     uint64_t offset, const char *what);
+/* va_fail() unless each byte is still `filler`. */
+void va_filler_must(struct va_run *run, const uint8_t *at, size_t length, uint8_t filler,
+		    const char *what);
 
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define PIECE_BYTES 24u
+#define BESIDE	    0x5a /* stands beside what is sent, so that it is seen where it does not belong */
 #define SHAPES	    5
 
 /* ---- lists of pieces ---- */
@@ -73,14 +74,20 @@ static void fill_list(struct va_run *run, const struct ibv_sge *list, uint32_t c
 		va_pattern_fill((uint8_t *)(uintptr_t)list[i].addr, list[i].length, run->seed, at);
 }
 
-static void check_list(struct va_run *run, const struct ibv_sge *list, uint32_t count,
-		       const char *what)
+/* And what lies between the pieces is as it was: zeros, as the pieces are when they were looked at.
+ */
+static void check_list(struct va_run *run, const struct va_buffer *memory,
+		       const struct ibv_sge *list, uint32_t count, const char *what)
 {
 	uint64_t at = 0;
 
-	for (uint32_t i = 0; i < count; at += list[i++].length)
-		va_pattern_must(run, (const uint8_t *)(uintptr_t)list[i].addr, list[i].length,
-				run->seed, at, what);
+	for (uint32_t i = 0; i < count; at += list[i++].length) {
+		uint8_t *piece = (uint8_t *)(uintptr_t)list[i].addr;
+
+		va_pattern_must(run, piece, list[i].length, run->seed, at, what);
+		memset(piece, 0, list[i].length);
+	}
+	va_filler_must(run, memory->at, memory->bytes, 0, "what lies between the pieces");
 }
 
 static int post_list(struct va_edges *e, struct pieces *p, enum ibv_wr_opcode opcode,
@@ -128,7 +135,7 @@ static void ask_pieces(struct va_run *run, struct va_edges *e, struct pieces *p,
 	struct ibv_wc wc;
 
 	va_need(run, list != NULL, "calloc");
-	memset(p->from.at, 0, p->from.bytes);
+	memset(p->from.at, opcode == IBV_WR_RDMA_READ ? 0 : BESIDE, p->from.bytes);
 	make_list(p, &p->from, shape, false, list, most);
 	if (opcode != IBV_WR_RDMA_READ)
 		fill_list(run, list, most);
@@ -136,7 +143,7 @@ static void ask_pieces(struct va_run *run, struct va_edges *e, struct pieces *p,
 	must_post(run, post_list(e, p, opcode, list, most), most);
 	va_wait_success(run, p->endpoint.send_cq, "a request with all pieces", &wc);
 	if (opcode == IBV_WR_RDMA_READ)
-		check_list(run, list, most, "what READ brought into all pieces");
+		check_list(run, &p->from, list, most, "what READ brought into all pieces");
 	va_barrier(run, "done");
 	free(list);
 }
@@ -161,12 +168,15 @@ static void answer_pieces(struct va_run *run, struct pieces *p, enum ibv_wr_opco
 		if (wc.byte_len != total)
 			va_fail(run, "a message of %u B in all pieces came as one of %u B", total,
 				wc.byte_len);
-		check_list(run, list, p->count, "what SEND brought from pieces to pieces");
+		check_list(run, &p->to, list, p->count, "what SEND brought from pieces to pieces");
 	}
 	va_barrier(run, "done");
-	if (opcode == IBV_WR_RDMA_WRITE)
+	if (opcode == IBV_WR_RDMA_WRITE) {
 		va_pattern_must(run, p->to.at, total, run->seed, 0,
 				"what a WRITE of all pieces left");
+		va_filler_must(run, p->to.at + total, p->to.bytes - total, 0,
+			       "what lies behind a WRITE of all pieces");
+	}
 	free(list);
 }
 
@@ -301,6 +311,7 @@ static void carry_inline(struct va_run *run, struct va_edges *e, struct va_endpo
 
 	va_need(run, source != NULL, "malloc");
 	va_pattern_fill(source, length, run->seed, length);
+	source[length] = BESIDE;
 	if (!run->is_initiator) {
 		memset(in->at, 0, in->bytes);
 		if (is_send)
@@ -320,8 +331,11 @@ static void carry_inline(struct va_run *run, struct va_edges *e, struct va_endpo
 			va_fail(run, "%u B of inline data came as %u", length, wc.byte_len);
 	}
 	va_barrier(run, "done");
-	if (!run->is_initiator)
+	if (!run->is_initiator) {
 		va_pattern_must(run, in->at, length, run->seed, length, "inline data");
+		va_filler_must(run, in->at + length, in->bytes - length, 0,
+			       "what lies behind inline data");
+	}
 	free(source);
 }
 

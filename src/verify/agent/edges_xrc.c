@@ -26,10 +26,7 @@ static void must_be_untouched(struct va_run *run, struct va_endpoint *endpoint,
 			va_fail(run, "%s took a receive, status %d (%s)", what, (int)wc.status,
 				ibv_wc_status_str(wc.status));
 	}
-	for (uint32_t i = 0; i < memory->bytes; i++) {
-		if (memory->at[i] != FILLER)
-			va_fail(run, "%s changed byte %u of a receive", what, i);
-	}
+	va_filler_must(run, memory->at, memory->bytes, FILLER, what);
 }
 
 static void must_be_in_error(struct va_run *run, const struct va_endpoint *endpoint,

@@ -110,7 +110,13 @@ static uint8_t *message_at(const struct sizes *s)
 	return s->in.at + GUARD_BYTES;
 }
 
-/* Each byte of a message of `size` is now another than it must become. */
+/* What byte i of a message of `size` is before it comes: never what it must become, but that of
+ * long ones all bytes except the last, which is waited for, are one and the same. */
+static uint8_t paint_of(const struct va_run *run, uint64_t size, uint64_t i)
+{
+	return size > EXACT_BYTES && i + 1 < size ? PAINT : (uint8_t)~va_pattern_byte(run->seed, i);
+}
+
 static void paint(struct va_run *run, const struct sizes *s, uint64_t size)
 {
 	uint8_t *at = message_at(s);
@@ -119,18 +125,12 @@ static void paint(struct va_run *run, const struct sizes *s, uint64_t size)
 	memset(at + size, GUARD, GUARD_BYTES);
 	if (size > EXACT_BYTES) {
 		memset(at, PAINT, (size_t)size);
+		at[size - 1] = paint_of(run, size, size - 1);
 		return;
 	}
 	va_pattern_fill(at, (size_t)size, run->seed, 0);
 	for (uint64_t i = 0; i < size; i++)
 		at[i] = (uint8_t)~at[i];
-}
-
-static bool is_paint(const struct va_run *run, const struct sizes *s, uint64_t size, uint64_t i)
-{
-	uint8_t right = size > EXACT_BYTES ? PAINT : (uint8_t)~va_pattern_byte(run->seed, i);
-
-	return message_at(s)[i] == right;
 }
 
 static void check_guards(struct va_run *run, const struct sizes *s, uint64_t size)
@@ -169,7 +169,7 @@ static void check_lost(struct va_run *run, struct sizes *s, uint64_t size)
 	uint64_t came = va_pattern_check(message_at(s), (size_t)size, run->seed, 0);
 
 	for (uint64_t i = came; i < size; i++) {
-		if (came % s->endpoint.mtu_bytes != 0 || !is_paint(run, s, size, i))
+		if (came % s->endpoint.mtu_bytes != 0 || message_at(s)[i] != paint_of(run, size, i))
 			va_fail(run,
 				"a lost message of %llu B: byte %llu is 0x%02x, and is neither "
 				"what it was nor part of the packets before it",
@@ -190,6 +190,7 @@ static void set_up(struct va_run *run, struct sizes *s)
 		.mtu_bytes = (uint32_t)va_number(run, "mtu"),
 	};
 	uint64_t most;
+	uint64_t room;
 
 	*s = (struct sizes){
 		.opcode = va_opcode(va_word(run, "op")),
@@ -209,10 +210,11 @@ static void set_up(struct va_run *run, struct sizes *s)
 	va_endpoint_connect(run, &s->endpoint);
 	find_edges(run, s);
 	most = s->edges[s->edge_count - 1];
+	room = most + s->is_ud; /* for the byte too many of refuse_longer() */
 	va_room_need(run, most);
 	va_room_buffer(run, &s->device, s->is_source ? (size_t)most + 1 : 1, VA_ACCESS_ALL,
 		       &s->out);
-	va_room_buffer(run, &s->device, s->is_source ? 1 : (size_t)most + 2 * GUARD_BYTES,
+	va_room_buffer(run, &s->device, s->is_source ? 1 : (size_t)room + 2 * GUARD_BYTES,
 		       VA_ACCESS_ALL, &s->in);
 	va_buffer_exchange(run, s->is_read ? &s->out : &s->in, &s->remote);
 	if (s->is_source)
@@ -341,7 +343,8 @@ static bool has_come(struct va_run *run, struct sizes *s, uint64_t size)
 	return false;
 }
 
-static void do_lossy(struct va_run *run, struct sizes *s, uint64_t size)
+/* False: none of some long ones came. */
+static bool do_lossy(struct va_run *run, struct sizes *s, uint64_t size)
 {
 	int attempts = size > MUST_COME_BYTES ? ATTEMPTS_LONG : ATTEMPTS;
 	bool is_there = false;
@@ -371,6 +374,7 @@ static void do_lossy(struct va_run *run, struct sizes *s, uint64_t size)
 			(unsigned long long)size);
 	if (is_there && !s->is_source)
 		check_whole(run, s, size);
+	return is_there;
 }
 
 /* A message of one byte more than UD has: whatever the sender is told, nothing may come. */
@@ -404,7 +408,10 @@ static void run_side(struct va_run *run)
 
 	set_up(run, &s);
 	for (uint32_t i = 0; i < s.edge_count; i++) {
-		(s.is_lossy ? do_lossy : do_reliable)(run, &s, s.edges[i]);
+		if (!s.is_lossy)
+			do_reliable(run, &s, s.edges[i]);
+		else if (!do_lossy(run, &s, s.edges[i]) && s.has_receive)
+			break; /* its receive is still there, and would take the next */
 		va_progress(run, (double)i / (double)s.edge_count);
 	}
 	if (s.is_ud)
