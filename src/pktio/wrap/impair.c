@@ -94,7 +94,13 @@ static bool is_markable(uint8_t traffic_class)
 	return (traffic_class & ROCE_ECN_MASK) != 0;
 }
 
-/* NULL when all are in use: the packet then passes unharmed, or late ones are lost. */
+static bool needs_slot(enum roce_impair_action action)
+{
+	return action == ROCE_IMPAIR_CORRUPT || action == ROCE_IMPAIR_REORDER ||
+	       action == ROCE_IMPAIR_DELAY;
+}
+
+/* NULL when all are in use: the packet then passes unharmed, and is not counted. */
 static struct slot *take_slot(struct impair_io *io, const uint8_t *data, uint32_t length)
 {
 	for (uint32_t i = 0; i < SLOT_COUNT; i++) {
@@ -213,6 +219,9 @@ static uint32_t put_impaired(struct impair_io *io, const struct roce_pktio_rx *b
 
 	if (fate->action == ROCE_IMPAIR_CE && !is_markable(b->traffic_class))
 		return put_run(b, begin, end, out);
+	s = needs_slot(fate->action) ? take_slot(io, b->data + begin, end - begin) : NULL;
+	if (needs_slot(fate->action) && !s)
+		return put_run(b, begin, end, out);
 	count_action(io, fate->action);
 	if (fate->action == ROCE_IMPAIR_DROP)
 		return 0;
@@ -225,9 +234,6 @@ static uint32_t put_impaired(struct impair_io *io, const struct roce_pktio_rx *b
 		count += put_run(b, begin, end, out);
 		return count + put_run(b, begin, end, out + count);
 	}
-	s = take_slot(io, b->data + begin, end - begin);
-	if (!s)
-		return put_run(b, begin, end, out);
 	lend(s, b, index, end - begin);
 	if (fate->action == ROCE_IMPAIR_CORRUPT) {
 		flip_bit(s->bytes, end - begin, fate->random);
@@ -332,16 +338,16 @@ static void send_impaired(struct impair_io *io, struct roce_pktio_tx *b,
 		roce_pktio_tx(io->inner, b, 1);
 		return;
 	}
+	s = needs_slot(fate->action) ? take_slot(io, b->data, b->length) : NULL;
+	if (needs_slot(fate->action) && !s) {
+		roce_pktio_tx(io->inner, b, 1);
+		return;
+	}
 	count_action(io, fate->action);
 	if (fate->action == ROCE_IMPAIR_DROP)
 		return;
 	if (fate->action == ROCE_IMPAIR_DUP) {
 		roce_pktio_tx(io->inner, b, 1);
-		roce_pktio_tx(io->inner, b, 1);
-		return;
-	}
-	s = take_slot(io, b->data, b->length);
-	if (!s) {
 		roce_pktio_tx(io->inner, b, 1);
 		return;
 	}

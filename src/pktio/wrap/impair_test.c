@@ -404,6 +404,32 @@ static void tx__ce(void **state)
 	roce_pktio_close(io);
 }
 
+/* What passes because no more can be held back is not counted as harmed. */
+static void tx__counts_what_it_did(void **state)
+{
+	struct roce_impair_spec spec = parse("seed=5,delay=100%:1000s,dir=tx");
+	struct roce_pktio_stats stats = {0};
+	struct roce_pktio_flow flow = {.slot = 1};
+	struct roce_pktio *inner = open_inner(&stats);
+	struct roce_pktio *io;
+	uint8_t bytes[SEGMENT] = {0};
+
+	(void)state;
+	assert_int_equal(roce_impair_open(&spec, inner, &io), 0);
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct roce_pktio_tx b = {.flow = &flow,
+					  .data = bytes,
+					  .length = SEGMENT,
+					  .segment_length = SEGMENT,
+					  .segment_count = 1};
+
+		roce_pktio_tx(io, &b, 1);
+	}
+	assert_in_range(stats.impair_delayed, 1, 999);
+	assert_int_equal(((struct inner_io *)inner)->sent_count, 1000 - stats.impair_delayed);
+	roce_pktio_close(io);
+}
+
 static void rx__case_063(void **state)
 {
 	static struct outcome a, b;
@@ -509,6 +535,7 @@ int main(void)
 		cmocka_unit_test(rx__case_063),
 		cmocka_unit_test(tx__batches_are_dropped),
 		cmocka_unit_test(tx__ce),
+		cmocka_unit_test(tx__counts_what_it_did),
 		cmocka_unit_test(tx__impaired_sender_sends_single_packets),
 	};
 
