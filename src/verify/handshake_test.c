@@ -20,7 +20,11 @@
 
 #include <cmocka.h>
 
-#define TOKEN "abcd-efgh-ijkl"
+#define TOKEN	   "abcd-efgh-ijkl"
+
+#define TEXT_OF(x) #x
+#define TEXT(x)	   TEXT_OF(x)
+#define PROTOCOL   TEXT(ROCE_VERIFY_PROTOCOL)
 
 struct server {
 	pthread_t thread;
@@ -123,9 +127,9 @@ static void expect_client(const char *first, const char *second, const char *exp
 }
 
 #define NONCE "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define SERVER                                                                                   \
-	"{\"is\":\"server\",\"protocol\":1,\"version\":\"" UROCE_VERSION "\",\"nonce\":\"" NONCE \
-	"\"}\n"
+#define SERVER                                                                      \
+	"{\"is\":\"server\",\"protocol\":" PROTOCOL ",\"version\":\"" UROCE_VERSION \
+	"\",\"nonce\":\"" NONCE "\"}\n"
 
 static void client__against_other_servers(void **state)
 {
@@ -133,11 +137,11 @@ static void client__against_other_servers(void **state)
 	expect_client("SSH-2.0-x\r\n", "", "what is there is no uroce verify");
 	expect_client("", "", "the connection was closed");
 	expect_client("{\"is\":\"server\"}\n", "", "what is there is no uroce verify");
-	expect_client(
-		"{\"is\":\"server\",\"protocol\":1,\"version\":\"9.9\\u001b[2J\",\"nonce\":\"" NONCE
-		"\"}\n",
-		"",
-		"the server is version 9.9?[2J (protocol 1), and this is " UROCE_VERSION " (1)");
+	expect_client("{\"is\":\"server\",\"protocol\":" PROTOCOL
+		      ",\"version\":\"9.9\\u001b[2J\",\"nonce\":\"" NONCE "\"}\n",
+		      "",
+		      "the server is version 9.9?[2J (protocol " PROTOCOL
+		      "), and this is " UROCE_VERSION " (" PROTOCOL ")");
 	expect_client(SERVER, "", "the connection was closed");
 	expect_client(SERVER, "{\"is\":\"accepted\",\"proof\":\"" NONCE "\"}\n",
 		      "the server does not know the token");
@@ -172,14 +176,15 @@ static void server__against_strangers(void **state)
 	expect_server(flood, "what is there is no uroce verify");
 	expect_server("{\"do\":\"run\"}\n", "what is there is no uroce verify");
 	expect_server("{\"do\":\"begin\"}\n",
-		      "the client is version  (protocol 0), and the server " UROCE_VERSION " (1)");
-	expect_server("{\"do\":\"begin\",\"protocol\":2,\"version\":\"" UROCE_VERSION "\"}\n",
+		      "the client is version  (protocol 0), and the server " UROCE_VERSION
+		      " (" PROTOCOL ")");
+	expect_server("{\"do\":\"begin\",\"protocol\":99,\"version\":\"" UROCE_VERSION "\"}\n",
 		      "the client is version " UROCE_VERSION
-		      " (protocol 2), and the server " UROCE_VERSION " (1)");
-	expect_server("{\"do\":\"begin\",\"protocol\":1,\"version\":\"" UROCE_VERSION
+		      " (protocol 99), and the server " UROCE_VERSION " (" PROTOCOL ")");
+	expect_server("{\"do\":\"begin\",\"protocol\":" PROTOCOL ",\"version\":\"" UROCE_VERSION
 		      "\",\"nonce\":\"" NONCE "\",\"proof\":\"" NONCE "\"}\n",
 		      "wrong token");
-	expect_server("{\"do\":\"begin\",\"protocol\":1,\"version\":\"" UROCE_VERSION
+	expect_server("{\"do\":\"begin\",\"protocol\":" PROTOCOL ",\"version\":\"" UROCE_VERSION
 		      "\",\"nonce\":7,\"proof\":[]}\n",
 		      "wrong token");
 }

@@ -22,7 +22,7 @@
 #define ROCE_VERIFY_PROTOCOL_H
 
 /* Goes up with every change that an older agent or orchestrator would misread. */
-#define ROCE_VERIFY_PROTOCOL 1
+#define ROCE_VERIFY_PROTOCOL 2
 
 /* The longest line between the two; before a stranger has proved the token, the second. */
 #define ROCE_VERIFY_LINE_MAX	      (4u << 20)

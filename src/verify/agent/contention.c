@@ -275,6 +275,7 @@ static void run_side(struct va_run *run)
 		va_value(run, "attempts", (double)c.attempts);
 	}
 	va_barrier(run, "over");
+	va_impair_check(run, true);
 	tear_down(run, &c);
 }
 

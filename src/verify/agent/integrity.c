@@ -428,6 +428,7 @@ void va_integrity_initiator(struct va_run *run)
 	theirs = va_exchange(run, json_integer((json_int_t)c.arrived));
 	report(run, &c, c.arrived + (uint64_t)json_integer_value(theirs));
 	json_decref(theirs);
+	va_impair_check(run, !c.is_ud);
 	tear_down(run, &c);
 }
 
@@ -448,5 +449,6 @@ void va_integrity_target(struct va_run *run)
 	json_decref(va_exchange(run, json_integer((json_int_t)c.arrived)));
 	if (is_add(run))
 		check_sum(run, &c);
+	va_impair_check(run, !c.is_ud);
 	tear_down(run, &c);
 }

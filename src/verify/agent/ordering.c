@@ -354,6 +354,7 @@ static void run_side(struct va_run *run)
 		va_progress(run, (double)first / (double)rounds);
 	}
 	va_barrier(run, "over");
+	va_impair_check(run, true);
 	if (run->is_initiator)
 		va_value(run, "rounds", (double)rounds);
 	tear_down(run, &o);

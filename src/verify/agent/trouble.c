@@ -3,6 +3,7 @@
 #include "verify/agent/trouble.h"
 
 #include "verify/agent/aftermath.h"
+#include "verify/agent/harm.h"
 #include "verify/veth.h"
 
 #include <errno.h>
@@ -17,30 +18,113 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* ---- packets ---- */
+
+/* What the device had counted before. */
+static struct {
+	char device[64];
+	uint8_t port;
+	bool is_harmed;
+	bool is_counting;
+	struct va_harm before;
+} impaired;
+
+/* The device that the case is going to open. */
+static void begin_counting(struct va_run *run)
+{
+	struct va_device device;
+
+	va_device_open(run, VA_ANY_FAMILY, &device);
+	snprintf(impaired.device, sizeof(impaired.device), "%s",
+		 ibv_get_device_name(device.context->device));
+	impaired.port = device.port;
+	impaired.is_counting = va_harm_read(impaired.device, impaired.port, &impaired.before);
+	va_device_close(run, &device);
+}
+
 void va_impair(struct va_run *run)
 {
 	bool is_ours = getenv("UROCE_UROCED") != NULL;
-	bool is_harmed = !va_is(run, "impaired", run->is_initiator ? "target" : "initiator");
 	const char *what = va_word(run, "impair");
 	char text[256];
 	json_t *theirs;
+	bool can;
 
 	if (!*what)
 		return;
+	impaired.is_harmed = !va_is(run, "impaired", run->is_initiator ? "target" : "initiator");
+	if (is_ours)
+		begin_counting(run);
+	can = is_ours && impaired.is_counting;
 	/* Each says whether it can do its part. */
-	theirs = va_exchange(run, json_boolean(is_ours || !is_harmed));
-	if (!json_is_true(theirs) || (is_harmed && !is_ours))
+	theirs = va_exchange(run, json_boolean(can || !impaired.is_harmed));
+	if (!json_is_true(theirs) || (impaired.is_harmed && !can))
 		va_skip(run,
 			"packets are impaired by uroce's own wrapper, and a device that should "
-			"do it is another's");
+			"do it is another's, or does not show its counters");
 	json_decref(theirs);
-	if (!is_harmed)
+	if (!impaired.is_harmed)
 		return;
 	/* the same seed on both sides would harm the same packets of both directions */
 	snprintf(text, sizeof(text), "seed=%llu,%s",
 		 (unsigned long long)(run->seed + run->is_initiator), what);
 	va_need(run, !setenv("UROCE_IMPAIR", text, 1), "setenv");
 }
+
+static json_t *describe_harm(const struct va_harm *harm, const struct va_harm_wish *wish)
+{
+	json_t *own = json_pack("{s:I, s:I}", "packets_received", (json_int_t)harm->received,
+				"packets_sent", (json_int_t)harm->sent);
+
+	for (int i = 0; i < VA_HARM_KINDS; i++) {
+		if (wish->is_asked[i])
+			json_object_set_new(own, va_harm_str((enum va_harm_kind)i),
+					    json_integer((json_int_t)harm->done[i]));
+	}
+	json_object_set_new(own, "out_of_place", json_integer((json_int_t)harm->out_of_place));
+	json_object_set_new(own, "bad_icrc", json_integer((json_int_t)harm->bad_icrc));
+	return own;
+}
+
+static void add_theirs(struct va_harm *sum, const json_t *theirs)
+{
+	sum->received += (uint64_t)roce_json_integer(theirs, "packets_received");
+	sum->sent += (uint64_t)roce_json_integer(theirs, "packets_sent");
+	for (int i = 0; i < VA_HARM_KINDS; i++)
+		sum->done[i] +=
+			(uint64_t)roce_json_integer(theirs, va_harm_str((enum va_harm_kind)i));
+	sum->out_of_place += (uint64_t)roce_json_integer(theirs, "out_of_place");
+	sum->bad_icrc += (uint64_t)roce_json_integer(theirs, "bad_icrc");
+}
+
+void va_impair_check(struct va_run *run, bool is_noticed)
+{
+	struct va_harm harm = {0};
+	struct va_harm_wish wish;
+	char why[300];
+	json_t *own;
+	json_t *theirs;
+
+	if (!*va_word(run, "impair"))
+		return;
+	va_harm_parse(va_word(run, "impair"), &wish);
+	if (impaired.is_counting) {
+		va_need(run, va_harm_read(impaired.device, impaired.port, &harm), "hw_counters");
+		va_harm_subtract(&harm, &impaired.before);
+	}
+	own = describe_harm(&harm, &wish);
+	if (impaired.is_counting)
+		va_detail(run, "harm", json_incref(own));
+	theirs = va_exchange(run, own);
+	if (impaired.is_harmed && !va_harm_is_done(&wish, &harm, why, sizeof(why)))
+		va_fail(run, "%s", why);
+	add_theirs(&harm, theirs);
+	json_decref(theirs);
+	if (!va_harm_is_seen(&wish, &harm, is_noticed, why, sizeof(why)))
+		va_fail(run, "%s", why);
+}
+
+/* ---- the link ---- */
 
 /* The flags of the run's interface, and a socket to change them with; -1: there is none. */
 static int link_flags(struct ifreq *request)

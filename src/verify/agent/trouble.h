@@ -10,8 +10,14 @@
 #include "verify/agent/device.h"
 
 /* The case's parameter `impair`, if it has a value, for devices that are opened from now on; on the
- * sides that `impaired` names. va_skip() on both sides where such a device is not uroce's. */
+ * sides that `impaired` names. va_skip() on both sides where such a device is not uroce's, or does
+ * not show what it counts. */
 void va_impair(struct va_run *run);
+
+/* After the traffic, on both sides: va_fail() unless packets came to the harm that was asked for.
+ * What each side did is its detail `harm`. `is_noticed`: the packets were of a transport that sees
+ * what is lost, doubled or late. */
+void va_impair_check(struct va_run *run, bool is_noticed);
 
 /* va_skip() where the link is not the run's own. The two below ask for it too; a case that has
  * something to do before does it on both sides at its beginning. */

@@ -67,6 +67,7 @@ void va_ud_repair_initiator(struct va_run *run)
 	if (status)
 		va_fail(run, "the server of ud_checked ended with status %d: %s", status, text);
 	va_barrier(run, "fetched");
+	va_impair_check(run, false);
 }
 
 void va_ud_repair_target(struct va_run *run)
@@ -105,4 +106,5 @@ void va_ud_repair_target(struct va_run *run)
 		va_fail(run, "%u of %u blocks are wrong in spite of the program's checksum", wrong,
 			blocks);
 	va_barrier(run, "fetched");
+	va_impair_check(run, false);
 }

@@ -41,6 +41,7 @@ static void run_program(struct va_run *run)
 	va_impair(run);
 	va_check_run(run, &check, &checked);
 	judge(run, &checked);
+	va_impair_check(run, !va_is(run, "transport", "ud"));
 }
 
 void va_verbs_check_initiator(struct va_run *run)
