@@ -98,7 +98,7 @@ static const struct command commands[] = {
 	 "  -s SIZE          bytes (2; bandwidth 64K)       -a  all, from 2 B to 8 MiB\n"
 	 "  -n N             messages                       -D SECONDS  for so long (bandwidth: "
 	 "1)\n"
-	 "  -c RC|UC|UD      transport (RC)                 -m MTU  path MTU, at most\n"
+	 "  -c RC|UC|UD|XRC  transport (RC)                 -m MTU  path MTU, at most\n"
 	 "  -q N             queue pairs (bandwidth)        -t N  requests under way on each "
 	 "(128)\n"
 	 "  -b               both directions (bandwidth)    -I N  inline up to N bytes\n"

@@ -19,7 +19,7 @@ struct roce_perf_test {
 struct roce_perf_options {
 	struct roce_verify_options sides; /* peer, token, devices, ports, JSON */
 	const struct roce_perf_test *test;
-	const char *transport; /* "rc", "uc", "ud" */
+	const char *transport; /* "rc", "uc", "ud", "xrc" */
 	const char *atomic;
 	uint64_t size;
 	uint64_t messages; /* 0: by duration */
@@ -40,6 +40,8 @@ bool roce_perf_is_bandwidth(const struct roce_perf_options *o);
 /* An operation that the target's program has no part in, and that is timed to its completion. */
 bool roce_perf_is_to_completion(const struct roce_perf_options *o);
 bool roce_perf_is_ud(const struct roce_perf_options *o);
+/* What is lost is sent again: RC and XRC. */
+bool roce_perf_is_reliable(const struct roce_perf_options *o);
 
 /* ROCE_EXIT_OK, or ROCE_EXIT_USAGE after one line that says what is wrong. */
 int roce_perf_options_parse(int argc, char **argv, struct roce_perf_options *out);

@@ -103,6 +103,11 @@ bool roce_perf_is_ud(const struct roce_perf_options *o)
 	return strcmp(o->transport, "ud") == 0;
 }
 
+bool roce_perf_is_reliable(const struct roce_perf_options *o)
+{
+	return strcmp(o->transport, "rc") == 0 || strcmp(o->transport, "xrc") == 0;
+}
+
 bool roce_perf_is_to_completion(const struct roce_perf_options *o)
 {
 	return !o->test->op || is_op(o, "read");
@@ -176,7 +181,7 @@ static int parse_mtu(uint64_t *out)
 }
 
 static int parse_word(const char *option, const char *const *words, const char *const *values,
-		      const char **out)
+		      const char *expected, const char **out)
 {
 	for (int i = 0; words[i]; i++) {
 		if (strcmp(words[i], optarg) == 0) {
@@ -184,17 +189,15 @@ static int parse_word(const char *option, const char *const *words, const char *
 			return ROCE_EXIT_OK;
 		}
 	}
-	return roce_usage_error("perf", "%s: found %s, expected %s, %s%s%s", option, optarg,
-				words[0], words[1], words[2] ? " or " : "",
-				words[2] ? words[2] : "");
+	return roce_usage_error("perf", "%s: found %s, expected %s", option, optarg, expected);
 }
 
 static int parse_transport(const char **out)
 {
-	static const char *const words[] = {"RC", "UC", "UD", NULL};
-	static const char *const values[] = {"rc", "uc", "ud"};
+	static const char *const words[] = {"RC", "UC", "UD", "XRC", NULL};
+	static const char *const values[] = {"rc", "uc", "ud", "xrc"};
 
-	return parse_word("-c", words, values, out);
+	return parse_word("-c", words, values, "RC, UC, UD or XRC", out);
 }
 
 static int parse_atomic(const char **out)
@@ -202,7 +205,7 @@ static int parse_atomic(const char **out)
 	static const char *const words[] = {"FETCH_AND_ADD", "CMP_AND_SWAP", NULL};
 	static const char *const values[] = {"fetch_add", "cmp_swap"};
 
-	return parse_word("-A", words, values, out);
+	return parse_word("-A", words, values, "FETCH_AND_ADD or CMP_AND_SWAP", out);
 }
 
 /* ---- options ---- */

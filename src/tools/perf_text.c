@@ -10,11 +10,12 @@
 #include <ctype.h>
 #include <string.h>
 
-#define ROWS_MAX      12
-#define BAR_WIDTH     40
-#define TAIL	      0.99 /* what is slower is one row of the histogram */
-#define WIPE_LINE     "\r\033[K"
-#define GOVERNOR_FAST "performance"
+#define ROWS_MAX       12
+#define BAR_WIDTH      40
+#define TAIL	       0.99 /* what is slower is one row of the histogram */
+#define WIPE_LINE      "\r\033[K"
+#define GOVERNOR_FAST  "performance"
+#define TRANSPORT_TEXT 8
 
 /* ---- what is asked of a record ---- */
 
@@ -106,6 +107,17 @@ static void print_side(const struct roce_perf_text *t, const struct roce_verify_
 	fputc('\n', t->out);
 }
 
+/* "XRC" */
+static const char *transport_text(const struct roce_perf_options *o, char out[TRANSPORT_TEXT])
+{
+	size_t i = 0;
+
+	for (; o->transport[i] && i + 1 < TRANSPORT_TEXT; i++)
+		out[i] = (char)toupper((unsigned char)o->transport[i]);
+	out[i] = '\0';
+	return out;
+}
+
 static const char *method(const struct roce_perf_options *o)
 {
 	if (roce_perf_is_bandwidth(o))
@@ -119,10 +131,10 @@ static void print_head(struct roce_perf_text *t, const struct roce_verify_record
 {
 	const struct roce_perf_options *options = t->o;
 	bool is_inline = json_is_true(detail_of(o, ROCE_VERIFY_INITIATOR, "inline"));
+	char transport[TRANSPORT_TEXT];
 
-	fprintf(t->out, "uroce perf %s: %c%c, %s\n", options->test->name,
-		toupper((unsigned char)options->transport[0]),
-		toupper((unsigned char)options->transport[1]), method(options));
+	fprintf(t->out, "uroce perf %s: %s, %s\n", options->test->name,
+		transport_text(options, transport), method(options));
 	for (int side = 0; side < ROCE_VERIFY_SIDES; side++)
 		print_side(t, record, o, side);
 	fprintf(t->out, "  path MTU %.0f",
@@ -136,7 +148,7 @@ static void print_head(struct roce_perf_text *t, const struct roce_verify_record
 	fprintf(t->out, "\n\n");
 	if (roce_perf_is_bandwidth(options))
 		fprintf(t->out, "%9s %10s %14s%s\n", "bytes", "Gb/s", "messages/s",
-			strcmp(options->transport, "rc") == 0 ? "" : "     lost %");
+			roce_perf_is_reliable(options) ? "" : "     lost %");
 	else
 		fprintf(t->out, "%9s %9s %9s %9s %9s %9s %9s %9s  us\n", "bytes", "messages", "min",
 			"p50", "p90", "p99", "p99.9", "max");
@@ -167,9 +179,9 @@ static void print_bandwidth(const struct roce_perf_text *t, const struct roce_ve
 	fprintf(t->out, "%9llu %10.4g %14.0f", size_of(o), value_of(o, "rate"),
 		value_of(o, "messages"));
 	/* of WRITEs of UC nobody knows what was lost */
-	if (strcmp(t->o->transport, "rc") != 0 && json_object_get(o->values, "lost"))
+	if (!roce_perf_is_reliable(t->o) && json_object_get(o->values, "lost"))
 		fprintf(t->out, " %10.3g", value_of(o, "lost"));
-	else if (strcmp(t->o->transport, "rc") != 0)
+	else if (!roce_perf_is_reliable(t->o))
 		fprintf(t->out, " %10s", "-");
 	fputc('\n', t->out);
 }
@@ -355,12 +367,13 @@ static void hint_at_path(json_t *hints, const struct roce_perf_options *options,
 static void hint_at_figures(json_t *hints, const struct roce_perf_options *options,
 			    const struct roce_verify_outcome *o)
 {
+	char transport[TRANSPORT_TEXT];
+
 	if (roce_perf_is_bandwidth(options) && value_of(o, "lost") > 0)
 		add(hints,
 		    "%.3g %% of the messages were lost: the receiver or a buffer between cannot "
-		    "follow, and %c%c does not repeat them",
-		    value_of(o, "lost"), toupper((unsigned char)options->transport[0]),
-		    toupper((unsigned char)options->transport[1]));
+		    "follow, and %s does not repeat them",
+		    value_of(o, "lost"), transport_text(options, transport));
 	if (roce_perf_is_bandwidth(options) && strcmp(options->transport, "uc") == 0 &&
 	    !json_object_get(o->values, "lost"))
 		add(hints, "UC WRITE: the figures are of what was sent; nobody sees what arrives");

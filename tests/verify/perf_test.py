@@ -69,6 +69,9 @@ class Local(Perf):
                               ("ib_send_lat", ("-s", "5000")), ("read_lat", ("-s", "64K")),
                               ("atomic_lat", ()), ("atomic_lat", ("-A", "CMP_AND_SWAP")),
                               ("ud_send_lat", ()), ("send_lat", ("-c", "UC")),
+                              ("ib_send_lat", ("-c", "XRC")),
+                              ("write_lat", ("-c", "XRC", "-s", "3000")),
+                              ("read_lat", ("-c", "XRC")), ("atomic_lat", ("-c", "XRC")),
                               ("write_lat", ("-R",))):
             with self.subTest(test=test, options=options):
                 shown = self.run_perf(test, "--local", *FEW, *options)
@@ -78,6 +81,8 @@ class Local(Perf):
                 self.assertGreater(size, 0)
                 self.assertTrue(0 < least <= p50 <= p99 <= most, shown)
                 self.assertIn("from us", shown)  # the histogram
+                transport = dict(zip(options, options[1:])).get("-c", "RC")
+                self.assertIn(f": {'UD' if 'ud_' in test else transport}, ", shown)
                 self.assertIn("uroce_ve0 port 1, GID 0 10.77.0.1, ve0 MTU 1500", shown)
                 self.assertLess(len(shown.splitlines()), 30)
 
@@ -85,7 +90,8 @@ class Local(Perf):
         for test, options in (("write_bw", ()), ("write_bw", ("-q", "3", "-b", "-t", "16")),
                               ("write_imm_bw", ("-c", "UC")), ("read_bw", ("-R", "-q", "2")), ("read_bw", ("-s", "4K")),
                               ("send_bw", ("-I", "64", "-s", "64")), ("atomic_bw", ()),
-                              ("ud_send_bw", ()), ("ib_write_bw", ("-n", "333", "-F"))):
+                              ("ib_write_bw", ("-c", "XRC", "-q", "2", "-b")),
+                              ("send_bw", ("-c", "XRC")), ("ud_send_bw", ()), ("ib_write_bw", ("-n", "333", "-F"))):
             with self.subTest(test=test, options=options):
                 if "-n" not in options:
                     options = (*options, "-D", "0.2")
@@ -296,7 +302,10 @@ class BadInput(Perf):
                 ("which test? One of write_lat, write_bw", ),
                 ("no test write_lot, expected one of", "write_lot"),
                 ("-s: found 0, expected a size up to 1G", "write_lat", "--local", "-s", "0"),
-                ("-c: found XRC, expected RC, UC or UD", "write_lat", "--local", "-c", "XRC"),
+                ("-c: found DC, expected RC, UC, UD or XRC", "write_lat", "--local", "-c", "DC"),
+                ("-A: found SWAP, expected FETCH_AND_ADD or CMP_AND_SWAP", "atomic_lat",
+                 "--local", "-A", "SWAP"),
+                ("-R: rdma_cm connects RC", "write_lat", "-R", "-c", "XRC"),
                 ("-s: its value is missing", "write_lat", "-s"),
                 ("no option --frobnicate", "write_lat", "--frobnicate"),
                 ("-R: rdma_cm connects RC", "write_lat", "-R", "-c", "UC"),
