@@ -16,12 +16,13 @@
 
 /* U(name, text, unit that a threshold is written in, how many of those are one, the most there is).
  * What other programs on the machine do changes all but SHARE and COUNT. */
-#define ROCE_VERIFY_UNITS(U)                                \
-	U(TIME, "us", ROCE_UNIT_TIME, 1e6, 1e9)             \
-	U(RATE, "Gb/s", ROCE_UNIT_RATE, 1e9, 1e5)           \
-	U(FREQUENCY, "1/s", ROCE_UNIT_FREQUENCY, 1e3, 1e12) \
-	U(COUNT, "", ROCE_UNIT_COUNT, 1, 1e18)              \
-	U(PERCENT, "%", ROCE_UNIT_PERCENT, 1e13, 100)       \
+#define ROCE_VERIFY_UNITS(U)                                 \
+	U(TIME, "us", ROCE_UNIT_TIME, 1e6, 1e9)              \
+	U(RATE, "Gb/s", ROCE_UNIT_RATE, 1e9, 1e5)            \
+	U(FREQUENCY, "1/s", ROCE_UNIT_FREQUENCY, 1e3, 1e12)  \
+	U(COUNT, "", ROCE_UNIT_COUNT, 1, 1e18)               \
+	U(PERCENT, "%", ROCE_UNIT_PERCENT, 1e13, 100)        \
+	U(CPU, "% of one CPU", ROCE_UNIT_PERCENT, 1e13, 1e5) \
 	U(SHARE, "%", ROCE_UNIT_PERCENT, 1e13, 100)
 
 /* clang-format off */
@@ -191,10 +192,12 @@
 	  "messages up to this size are sent inline where the device can", NULL)
 
 /* Both directions together where both are used. `line` is the share of a shaped line that packets
- * with all their headers took, in the direction that had less; `target_cpu` the processor time of the target, of one processor. */
+ * with all their headers took, in the direction that had less. `target_cpu` is the processor time of the
+ * target's process while messages came, in percent of one processor: of the program and, where the adapter is
+ * software, of the adapter's thread beside it, so that both together may have more than 100. */
 #define ROCE_VERIFY_NUMBERS_BANDWIDTH(M)                                                           \
 	M("rate", RATE) M("messages", FREQUENCY) M("lost", PERCENT) M("line", PERCENT)             \
-	M("target_cpu", PERCENT)
+	M("target_cpu", CPU)
 
 #define ROCE_VERIFY_SIMULATED(X, T)                                                                \
 	X(T, rate, "rate", RATE, "100G", "1G", "800G", NULL, 0, "of the simulated link", NULL)     \

@@ -20,7 +20,9 @@ void roce_verify_page_primitives(const struct roce_verify_record *record, FILE *
 		out, "primitives", "Operations compared",
 		"Latency is the median of 64 B (8 B of atomics), bandwidth that of large messages "
 		"and rate that of small ones on one queue pair; the target's processor time "
-		"is that while large messages come, in percent of one processor.");
+		"is that of all its threads while large messages come, in percent of one "
+		"processor: a program that polls and an adapter in software beside it may "
+		"have more than 100.");
 	roce_page_table_begin(out, columns, 7);
 	for (uint32_t i = 0; i < count; i++)
 		roce_page_table_row(out, ROCE_TONE_PLAIN, columns,

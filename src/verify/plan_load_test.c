@@ -343,6 +343,7 @@ static void unit__reads_and_writes(void **state)
 		{ROCE_VERIFY_RATE, "98Mb/s", 0.098, "0.098 Gb/s"},
 		{ROCE_VERIFY_FREQUENCY, "200k/s", 200000, "200000 1/s"},
 		{ROCE_VERIFY_PERCENT, "98%", 98, "98 %"},
+		{ROCE_VERIFY_CPU, "150%", 150, "150 % of one CPU"},
 		{ROCE_VERIFY_COUNT, "1000", 1000, "1000"},
 	};
 

@@ -77,7 +77,7 @@ uint32_t roce_verify_primitives(const struct roce_verify_record *record,
 		format(ROCE_VERIFY_TIME, p.latency_us, p.latency);
 		format(ROCE_VERIFY_RATE, p.rate_gbps, p.rate);
 		format(ROCE_VERIFY_FREQUENCY, p.messages_per_s, p.messages);
-		format(ROCE_VERIFY_PERCENT, p.target_cpu, p.cpu);
+		format(ROCE_VERIFY_CPU, p.target_cpu, p.cpu);
 		out[count++] = p;
 	}
 	return count;
@@ -92,10 +92,10 @@ void roce_verify_primitives_print(const struct roce_verify_record *record, FILE 
 	if (count < 2)
 		return;
 	roce_verify_machine_text(record, machine, sizeof(machine));
-	fprintf(out, "\n%-20s  %-15s  %12s  %12s  %12s  %12s  %s\n", "operation", "takes part",
+	fprintf(out, "\n%-20s  %-15s  %12s  %12s  %12s  %18s  %s\n", "operation", "takes part",
 		"latency", "bandwidth", "rate", "target's CPU", "for");
 	for (uint32_t i = 0; i < count; i++)
-		fprintf(out, "%-20s  %-15s  %12s  %12s  %12s  %12s  %s\n", all[i].name,
+		fprintf(out, "%-20s  %-15s  %12s  %12s  %12s  %18s  %s\n", all[i].name,
 			all[i].parties, all[i].latency, all[i].rate, all[i].messages, all[i].cpu,
 			all[i].use);
 	fprintf(out, "%s\n\n", machine);

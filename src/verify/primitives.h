@@ -23,7 +23,7 @@ struct roce_verify_primitive {
 	double latency_us;     /* p50 of a small message */
 	double rate_gbps;      /* of large ones on one queue pair */
 	double messages_per_s; /* of small ones on one queue pair */
-	double target_cpu;     /* percent of a processor, while large ones come */
+	double target_cpu;     /* percent of one processor, of all threads, while large ones come */
 	/* as texts for people: "-" where not measured */
 	char latency[ROCE_VERIFY_PRIMITIVE_TEXT_MAX];
 	char rate[ROCE_VERIFY_PRIMITIVE_TEXT_MAX];

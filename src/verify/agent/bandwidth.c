@@ -504,18 +504,19 @@ static void report_line(struct va_run *run, double rate, double line)
 static void report(struct va_run *run, struct bandwidth *b)
 {
 	uint64_t shape = va_number(run, "shape");
-	json_t *own =
-		json_pack("{s:I, s:I, s:I, s:I, s:I}", "cpu_ns",
-			  (json_int_t)(b->cpu_after_ns - b->cpu_before_ns), "completed",
-			  (json_int_t)b->completed, "sent_ns", (json_int_t)(b->sent_at - b->begun),
-			  "received", (json_int_t)b->received, "received_ns",
-			  (json_int_t)(b->received_at - b->begun));
+	json_t *own = json_pack(
+		"{s:I, s:I, s:I, s:I, s:I, s:I}", "cpu_ns",
+		(json_int_t)(b->cpu_after_ns - b->cpu_before_ns), "span_ns",
+		(json_int_t)(b->ended - b->begun), "completed", (json_int_t)b->completed, "sent_ns",
+		(json_int_t)(b->sent_at - b->begun), "received", (json_int_t)b->received,
+		"received_ns", (json_int_t)(b->received_at - b->begun));
 	json_t *theirs = va_exchange(run, json_deep_copy(own));
 	struct flow flows[2] = {direction(b, own, theirs), direction(b, theirs, own)};
 	double sent = roce_json_number(own, "completed") + roce_json_number(theirs, "completed");
 	double arrived = roce_json_number(own, "received") + roce_json_number(theirs, "received");
 	double messages = 0;
 	double least = 0; /* of one direction */
+	double span;
 
 	for (int i = 0; i < (va_flag(run, "both") ? 2 : 1); i++) {
 		double one = flows[i].messages / flows[i].seconds;
@@ -525,9 +526,9 @@ static void report(struct va_run *run, struct bandwidth *b)
 	}
 	va_value(run, "rate", messages * b->size * 8 / GIGA);
 	va_value(run, "messages", messages);
+	span = roce_json_number(theirs, "span_ns");
 	va_value(run, "target_cpu",
-		 100 * roce_json_number(theirs, "cpu_ns") /
-			 (double)(b->ended - b->begun ? b->ended - b->begun : 1));
+		 100 * roce_json_number(theirs, "cpu_ns") / (span > 0 ? span : 1));
 	/* of WRITEs of UC nobody knows what came through */
 	if (shape && (b->is_reliable || b->has_receives))
 		report_line(run, least * bytes_on_line(b) * 8, (double)shape);
