@@ -61,6 +61,7 @@ NOTICED = {
     "short-buffer-accepted": ("short-buffer", "too long a message was received"),
     "ignored-window": ("window", "written beyond a window"),
     "hidden-refusal": ("refusal", "too many pieces were taken"),
+    "cut-message": ("too-long", "a message too long was taken"),
     "bandwidth-cap": ("volume", "times_on_the_wire", 1.8),
     "leak-qp": ("qps", "domain is still in use"),
     "leak-cq": ("qps", "channel is still in use"),
@@ -80,6 +81,9 @@ NOTICED = {
     "missing-multicast": ("multicast", "nothing of the group"),
     "missing-limit": ("srq-limit", "no limit event"),
     "wrong-limits": ("limits", "not so many pieces"),
+    "idle-wrapper": ("harm", "nothing came twice"),
+    "unshaped-line": ("line", "no shaped line"),
+    "slow-line": ("line", "another rate"),
 }
 
 # The same fault on other operations.

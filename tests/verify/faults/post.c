@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MESSAGE_MAX (UINT64_C(1) << 31) /* of any device */
+
 /* A request on its way to the real post_send. */
 struct outgoing {
 	struct ibv_send_wr wr;
@@ -172,6 +174,9 @@ static void change(struct plant_qp *q, struct outgoing *o)
 		make_byte_wrong(q, o);
 	if (brings_data && wr->num_sge >= 2 && plant_draw(PLANT_SWAPPED_PIECES))
 		swap_pieces(o);
+	if ((is_write(wr->opcode) || wr->opcode == IBV_WR_RDMA_READ) && bytes > MESSAGE_MAX &&
+	    plant_draw(PLANT_CUT_MESSAGE))
+		wr->num_sge = 0;
 	if (is_write(wr->opcode))
 		change_write(o, bytes);
 	if (is_atomic(wr->opcode) && plant_draw(PLANT_LOST_ATOMIC))

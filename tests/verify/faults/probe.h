@@ -95,6 +95,6 @@ struct trial {
 	void (*run)(void);
 };
 
-extern const struct trial data_trials[], error_trials[], object_trials[];
+extern const struct trial around_trials[], data_trials[], error_trials[], object_trials[];
 
 #endif

@@ -301,14 +301,27 @@ void check(const uint8_t *mem, uint32_t bytes, uint32_t seed, const char *what)
 
 /* ---- the program ---- */
 
+/* To be root there, also for programs that are started. */
+static void map_user(uid_t user)
+{
+	FILE *map = fopen("/proc/self/uid_map", "we");
+
+	if (!map || fprintf(map, "0 %u 1", user) < 0 || fclose(map) != 0)
+		exit(SKIP);
+}
+
 static void enter_namespace(void)
 {
+	uid_t user = geteuid();
 	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING | IFF_LOOPBACK};
 	int fd;
 
 	setenv("UROCE_DAEMON", "off", 1);
-	if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
-		exit(SKIP);
+	if (unshare(CLONE_NEWNET) != 0) {
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
+			exit(SKIP);
+		map_user(user);
+	}
 	fd = socket(AF_INET, SOCK_DGRAM, 0);
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &ifr) != 0)
 		exit(SKIP);
@@ -335,7 +348,9 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	enter_namespace();
-	found = run_matching(data_trials, name);
+	/* first, for the wrapper is that of the device as long as anybody has it open */
+	found = run_matching(around_trials, name);
+	found |= run_matching(data_trials, name);
 	found |= run_matching(error_trials, name);
 	found |= run_matching(object_trials, name);
 	if (!found) {

@@ -69,6 +69,28 @@ static void try_last_byte(void)
 	ends_close(&e);
 }
 
+/* Longer than any message, and than its memory, of which nothing may be touched. */
+static void try_too_long(void)
+{
+	struct ends_options options = ends_rc();
+	struct ibv_sge list[4];
+	struct ibv_send_wr wr, *bad;
+	struct ibv_wc wc;
+	struct ends e;
+
+	ends_open(&e, &options);
+	for (int i = 0; i < 4; i++)
+		list[i] = (struct ibv_sge){(uintptr_t)e.a.mem, 0x20000001, e.a.mr->lkey};
+	wr = write_to(&e, e.b.mr->rkey, 0);
+	wr.send_flags = IBV_SEND_SIGNALED;
+	wr.sg_list = list;
+	wr.num_sge = 4;
+	if (!ibv_post_send(e.a.qp, &wr, &bad) && wait_for(e.a.cq, &wc, PROBE_WAIT_MS) &&
+	    wc.status == IBV_WC_SUCCESS)
+		complain("a message too long was taken", 0x80000004);
+	ends_close(&e);
+}
+
 static void try_short_buffer_with(uint32_t limit)
 {
 	struct ends_options options = ends_rc();
@@ -160,6 +182,7 @@ const struct trial error_trials[] = {
 	{"qp-access", try_qp_access},
 	{"last-byte", try_last_byte},
 	{"flush", try_flush},
+	{"too-long", try_too_long},
 	{"short-buffer", try_short_buffer},
 	{"rnr", try_rnr},
 	{"gone", try_gone},
