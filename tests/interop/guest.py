@@ -47,6 +47,15 @@ def _wait_for_listener(side, p, before, timeout):
     process.wait_until(ready, timeout, f"{p.argv[0]} to listen by rdma_cm", 0.05)
 
 
+def nodes(cpus, memory_mib):
+    """A NUMA node for each processor, which the host may not have (verify/numa)."""
+    options = []
+    for i in range(cpus):
+        options += ["-object", f"memory-backend-ram,id=node{i},size={memory_mib // cpus}M",
+                    "-numa", f"node,memdev=node{i},cpus={i}"]
+    return options
+
+
 class Guest:
     """Started by the constructor; boot() waits until it can be used."""
 
@@ -60,7 +69,7 @@ class Guest:
         self.mtu = ours.mtu
         self.folder = tempfile.mkdtemp(prefix="uroce-guest-")
         self.machine = ["-accel", accel + (",thread=multi" if accel == "tcg" else ""), "-cpu",
-                        "max", "-smp", cpus, "-m", memory_mib]
+                        "max", "-smp", cpus, "-m", memory_mib, *nodes(cpus, memory_mib)]
         self._start()
 
     def _start(self):

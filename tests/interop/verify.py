@@ -72,13 +72,14 @@ class Side:
         self.json = os.path.join(folder, "out.json") if name == across.OURS else "/verify/out.json"
         self.profile = os.path.join(folder, "profile")
 
-    def start(self, *words, quirks=True):
+    def start(self, *words, quirks=True, before=()):
+        """`before`: the guest's words in front of it."""
         if self.name == across.OURS:
             with open(self.profile, "w", encoding="ascii") as f:
                 f.write(PROFILE)
             return process.Process([pair.UROCE, "verify", *words],
                                    prefix=self.ctx.ours.ns.prefix(), env=process.own_environment())
-        return self.ctx.guest.spawn([bring(self.ctx), "verify", *words, "--system",
+        return self.ctx.guest.spawn([*before, bring(self.ctx), "verify", *words, "--system",
                                      "--device", self.side.device,
                                      *(["--quirks", "rxe"] if quirks else [])])
 
@@ -176,16 +177,35 @@ for _name, _target in DIRECTIONS.items():
         return summary(report)
 
 
+def run_alone(ctx, *words, before=()):
+    """The report of a run that is the guest's alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        guest = Side(ctx, across.GUEST, folder)
+        p = guest.start(*guest.options(), *words, before=before)
+        try:
+            p.wait(1800, ctx.on_wait)
+            return check(guest.report(), p, pair.Outcome(p, None))
+        except (process.Timeout, RuntimeError, ValueError) as e:
+            raise Failed(f"{e}\n{p.output()}") from e
+
+
 @row("verify/alone", mtu=1500, least=FULL)
 def alone(ctx):
     """Both sides are the guest's."""
-    with tempfile.TemporaryDirectory() as folder:
-        guest = Side(ctx, across.GUEST, folder)
-        p = guest.start(*guest.options(), "--only", ALONE_CASES)
-        try:
-            p.wait(1800, ctx.on_wait)
-            report = check(guest.report(), p, pair.Outcome(p, None))
-        except (process.Timeout, RuntimeError, ValueError) as e:
-            raise Failed(f"{e}\n{p.output()}") from e
-        must_name_both(report, across.GUEST, across.GUEST)
-        return must_not_fail(report)
+    report = run_alone(ctx, "--only", ALONE_CASES)
+    must_name_both(report, across.GUEST, across.GUEST)
+    return must_not_fail(report)
+
+
+@row("verify/numa", mtu=1500, least=FULL)
+def numa(ctx):
+    """A thread on each of the guest's two nodes; and none where one of them may not be used."""
+    case, = run_alone(ctx, "--only", "threads/numa")["cases"]
+    nodes = case["detail"].get("initiator", {}).get("nodes", [])
+    if case["verdict"] != "measured" or [(n["node"], n["processor"]) for n in nodes] != [(0, 0), (1, 1)]:
+        raise Failed(f"{case}")
+    bound, = run_alone(ctx, "--only", "threads/numa", before=["busybox", "taskset", "2"])["cases"]
+    if bound["verdict"] != "skipped" or \
+            "of this machine's 2 NUMA nodes this program may run on one only" not in bound["reason"]:
+        raise Failed(f"{bound}")
+    return ", ".join(f"node {n['node']}: {n['gbps']:.3g} Gb/s" for n in nodes)

@@ -19,6 +19,11 @@
 #define DEPTH	  8
 #define NODES_MAX 64
 
+struct node {
+	int number;
+	cpu_set_t cpus; /* those that we may use */
+};
+
 struct worker {
 	struct va_run *run;
 	struct va_endpoint endpoint;
@@ -28,10 +33,11 @@ struct worker {
 	pthread_barrier_t *start;
 	uint32_t number;
 	uint32_t size;
-	int node; /* -1: wherever */
+	const struct node *node; /* NULL: wherever */
 	roce_ns_t duration;
 	uint64_t completed;
 	roce_ns_t spent;
+	int cpu; /* where it ended */
 };
 
 struct threads {
@@ -41,7 +47,7 @@ struct threads {
 	struct va_buffer out;
 	struct va_buffer in;
 	pthread_barrier_t start;
-	cpu_set_t nodes[NODES_MAX];
+	struct node nodes[NODES_MAX];
 	int node_count;
 };
 
@@ -64,26 +70,48 @@ static void read_processors(const char *text, cpu_set_t *out)
 	}
 }
 
-static int find_nodes(cpu_set_t nodes[NODES_MAX])
+/* Those with processors, and of these the ones that we may run on: a container or taskset may have
+ * left us some of them. `out_all` is how many the machine has. */
+static int find_nodes(struct va_run *run, struct node nodes[NODES_MAX], int *out_all)
 {
+	cpu_set_t allowed;
 	int count = 0;
 
-	for (int node = 0; node < NODES_MAX; node++) {
+	va_need(run, !sched_getaffinity(0, sizeof(allowed), &allowed), "sched_getaffinity");
+	*out_all = 0;
+	for (int number = 0; number < NODES_MAX; number++) {
+		struct node *node = &nodes[count];
 		char path[80];
 		char text[1024] = "";
 		FILE *file;
 
-		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
+		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", number);
 		file = fopen(path, "re");
 		if (!file)
 			continue;
 		if (fgets(text, sizeof(text), file)) {
-			read_processors(text, &nodes[count]);
-			count += CPU_COUNT(&nodes[count]) > 0;
+			node->number = number;
+			read_processors(text, &node->cpus);
+			*out_all += CPU_COUNT(&node->cpus) > 0;
+			CPU_AND(&node->cpus, &node->cpus, &allowed);
+			count += CPU_COUNT(&node->cpus) > 0;
 		}
 		(void)fclose(file);
 	}
 	return count;
+}
+
+static void take_nodes(struct va_run *run, struct threads *t)
+{
+	int all;
+
+	t->node_count = find_nodes(run, t->nodes, &all);
+	if (all < 2)
+		va_skip(run, "this machine has one NUMA node");
+	if (t->node_count < 2)
+		va_skip(run, "of this machine's %d NUMA nodes this program may run on one only",
+			all);
+	t->count = (uint32_t)t->node_count;
 }
 
 /* ---- set-up ---- */
@@ -93,14 +121,8 @@ static void set_up(struct va_run *run, struct threads *t)
 	uint32_t size = (uint32_t)va_number(run, "size");
 
 	*t = (struct threads){.count = (uint32_t)va_number(run, "threads")};
-	if (va_flag(run, "numa")) {
-		t->node_count = find_nodes(t->nodes);
-		json_decref(va_exchange(run, json_integer(t->node_count)));
-		if (run->is_initiator && t->node_count < 2)
-			va_skip(run, "this machine has one NUMA node");
-		if (run->is_initiator)
-			t->count = (uint32_t)t->node_count;
-	}
+	if (run->is_initiator && va_flag(run, "numa"))
+		take_nodes(run, t);
 	/* the initiator says how many */
 	if (run->is_initiator) {
 		va_send(run, json_integer(t->count));
@@ -124,7 +146,7 @@ static void set_up(struct va_run *run, struct threads *t)
 			.start = &t->start,
 			.number = i,
 			.size = size,
-			.node = va_flag(run, "numa") ? (int)i : -1,
+			.node = run->is_initiator && va_flag(run, "numa") ? &t->nodes[i] : NULL,
 			.duration = va_number(run, "duration"),
 		};
 		va_endpoint_create(run, &t->device,
@@ -188,18 +210,18 @@ static void *work(void *argument)
 			post(w, posted++);
 	}
 	w->spent = roce_clock_now() - begun;
+	w->cpu = sched_getcpu();
 	return NULL;
 }
 
-static void start(struct va_run *run, struct threads *t, struct worker *w)
+static void start(struct va_run *run, struct worker *w)
 {
 	pthread_attr_t attr;
 
 	va_need(run, !pthread_attr_init(&attr), "pthread_attr_init");
-	if (w->node >= 0)
+	if (w->node)
 		va_need(run,
-			!pthread_attr_setaffinity_np(&attr, sizeof(t->nodes[0]),
-						     &t->nodes[w->node]),
+			!pthread_attr_setaffinity_np(&attr, sizeof(w->node->cpus), &w->node->cpus),
 			"pthread_attr_setaffinity_np");
 	va_need(run, !pthread_create(&w->thread, &attr, work, w), "pthread_create");
 	(void)pthread_attr_destroy(&attr);
@@ -210,6 +232,7 @@ static void start(struct va_run *run, struct threads *t, struct worker *w)
 static void report(struct va_run *run, const struct threads *t)
 {
 	json_t *shares = json_array();
+	json_t *nodes = json_array();
 	double sum = 0;
 	double squares = 0;
 
@@ -220,7 +243,17 @@ static void report(struct va_run *run, const struct threads *t)
 		sum += rate;
 		squares += rate * rate;
 		json_array_append_new(shares, json_real(rate));
+		if (!w->node)
+			continue;
+		if (w->cpu < 0 || !CPU_ISSET((unsigned int)w->cpu, &w->node->cpus))
+			va_fail(run, "the thread of NUMA node %d ran on processor %d",
+				w->node->number, w->cpu);
+		json_array_append_new(nodes, json_pack("{s:i, s:i, s:f}", "node", w->node->number,
+						       "processor", w->cpu, "gbps", rate));
 	}
+	if (json_array_size(nodes))
+		va_detail(run, "nodes", json_incref(nodes));
+	json_decref(nodes);
 	va_value(run, "rate", sum);
 	/* Jain's index: 100% when all have the same */
 	va_value(run, "fairness", squares > 0 ? 100 * sum * sum / (t->count * squares) : 0);
@@ -234,7 +267,7 @@ void va_threads_initiator(struct va_run *run)
 	set_up(run, &t);
 	va_need(run, !pthread_barrier_init(&t.start, NULL, t.count), "pthread_barrier_init");
 	for (uint32_t i = 0; i < t.count; i++)
-		start(run, &t, &t.workers[i]);
+		start(run, &t.workers[i]);
 	for (uint32_t i = 0; i < t.count; i++)
 		(void)pthread_join(t.workers[i].thread, NULL);
 	(void)pthread_barrier_destroy(&t.start);
