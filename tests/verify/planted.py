@@ -164,6 +164,15 @@ ROWS = [
      r"no completion for \d+ s; waiting for server qp 0 receive", LONG),
     ("missing-limit", EACH, "function/srq_limit", r"no event of the limit of 16 receives"),
     ("wrong-limits", EACH, "resources/depth", r"ibv_create_qp|pieces"),
+    # ---- the other kinds of cases ----
+    ("wrong-byte", EACH, "threads/8", r"what a thread's WRITEs left"),
+    ("wrong-byte", "1/100", "registration/pool", r"what WRITEs left"),
+    ("wrong-byte", "1/100", "setup/rdma_cm", r"what a new connection brought"),
+    ("wrong-byte", EACH, "latency/send_sizes", r"what SEND brought", MORE),
+    ("stale-read", EACH, "latency/read_sizes", r"what READ brought", MORE),
+    ("wrong-byte", "1/10", "bandwidth/xrc_send", r"what SEND brought", MORE),
+    ("wrong-immediate", EACH, "interoperation/ipv4", r"imm", MORE),
+    ("wrong-immediate", EACH, "interoperation/rc", r"\d+ of \d+ are wrong: .*imm", LONG),
     # ---- what verification itself relies on ----
     ("idle-wrapper", EACH, "resilience/loss",
      r"of \d+ packets 0 were dropped on purpose, expected about \d+"),
@@ -209,6 +218,10 @@ ROWS = [
         "5g_write_imm", "5g_write_both", "5g_write_4_qps", "5g_write_16_qps",
         "5g_write_64_qps")),
 ]
+
+# Of plain sockets: no fault of an adapter shows there.
+WITHOUT_FAULT = {"udp_latency", "stream"}
+PLAN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "verify", "plan")
 
 # Less than a case minds, which it counts: (fault, rate, case, number).
 TOLERATED = [
@@ -312,6 +325,17 @@ def listed(library):
     return [line.split("\t")[0] for line in done.stdout.splitlines()]
 
 
+def kinds_without_row(rows):
+    """Kinds of cases of the default plan that no fault is planted for."""
+    text = ""
+    for name in sorted(os.listdir(PLAN)):
+        with open(os.path.join(PLAN, name), encoding="utf-8") as f:
+            text += f.read()
+    kinds = dict(re.findall(r"- name: (\S+)\n +kind: (\w+)\n", text))
+    unknown = {row.case for row in rows} - set(kinds)
+    return (set(kinds.values()) - WITHOUT_FAULT - {kinds.get(row.case) for row in rows}) | unknown
+
+
 def has_namespaces():
     return subprocess.run(["unshare", "--user", "--map-root-user", "--net", "/bin/true"],
                           stderr=subprocess.DEVNULL, check=False).returncode == 0
@@ -354,6 +378,10 @@ def main():
         missing = set(listed(verify.library)) ^ {row.fault for row in rows}
         if missing:
             print(f"FAIL the library's faults and the rows differ: {sorted(missing)}")
+            failures += 1
+        missing = kinds_without_row(rows)
+        if missing:
+            print(f"FAIL kinds of cases without a row, or cases that are none: {sorted(missing)}")
             failures += 1
         rows = [row for row in rows
                 if not (args.short and row.when) and
