@@ -3,7 +3,7 @@
  * Each table and limit of the connection manager, full; which of several listeners takes a request;
  * and callers' mistakes.
  */
-#include "host.h"
+#include "scene.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -11,50 +11,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
-
-#define A_QPN 0x010029u
-#define B_QPN 0x02004au
-
-/* Host b listens; the messages are those of host a, caught on their way. */
-struct scene {
-	struct host a, b;
-	struct roce_cm_listener *listener;
-	struct roce_cm_id *active, *passive;
-	struct roce_cm_packet p; /* the message */
-	roce_ns_t now;
-};
-
-static void open_scene(struct scene *s, enum roce_cm_qp_type type)
-{
-	memset(s, 0, sizeof(*s));
-	host_init(&s->a, 1, 1, NULL);
-	host_init(&s->b, 2, 1, NULL);
-	s->listener = host_listen(&s->b, type, HOST_PORT);
-	s->now = ROCE_NS_PER_S;
-}
-
-static void close_scene(struct scene *s)
-{
-	host_fini(&s->a);
-	host_fini(&s->b);
-}
-
-/* The only packet that `h` wants to send. */
-static void capture(struct scene *s, struct host *h)
-{
-	struct roce_cm_packet packets[HOST_PACKETS_MAX];
-
-	assert_int_equal(host_take(h, packets), 1);
-	s->p = packets[0];
-}
-
-static void open_with_request(struct scene *s)
-{
-	open_scene(s, ROCE_CM_QP_RC);
-	s->active = host_connect(&s->a, &s->b, A_QPN, s->now);
-	host_exchange(&s->a, &s->b, s->now);
-	s->passive = s->b.reports[0].id;
-}
 
 /* ---- what is full ---- */
 
@@ -74,7 +30,7 @@ static enum roce_cm_verdict send_reqs(struct scene *s, unsigned count)
 
 	for (unsigned i = 0; i < count; i++) {
 		host_connect(&s->a, &s->b, A_QPN + i, s->now);
-		capture(s, &s->a);
+		scene_catch(s, &s->a);
 		verdict = host_give(&s->b, &s->p, s->now);
 	}
 	return verdict;
@@ -83,7 +39,7 @@ static enum roce_cm_verdict send_reqs(struct scene *s, unsigned count)
 static void open_limited(struct scene *s, const struct roce_cm_config *cfg,
 			 enum roce_cm_qp_type type)
 {
-	open_scene(s, type);
+	scene_open(s, type);
 	host_fini(&s->b);
 	host_init(&s->b, 2, 1, cfg);
 	s->listener = host_listen(&s->b, type, HOST_PORT);
@@ -94,23 +50,23 @@ static void full__backlog(void **state)
 	struct scene s;
 
 	(void)state;
-	open_scene(&s, ROCE_CM_QP_RC);
+	scene_open(&s, ROCE_CM_QP_RC);
 	assert_int_equal(send_reqs(&s, 9), ROCE_CM_RX_BACKLOG_FULL);
 	assert_false(roce_cm_tx_is_pending(s.b.cm));
 	/* One is read, and the peer asks again. */
 	roce_cm_take(s.b.cm, s.b.reports[0].id);
 	roce_cm_take(s.b.cm, s.b.reports[0].id);
 	assert_int_equal(host_give(&s.b, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
-	close_scene(&s);
+	scene_close(&s);
 
-	open_scene(&s, ROCE_CM_QP_UD);
+	scene_open(&s, ROCE_CM_QP_UD);
 	for (unsigned i = 0; i < 9; i++) {
 		host_sidr(&s.a, &s.b, s.now);
-		capture(&s, &s.a);
+		scene_catch(&s, &s.a);
 		assert_int_equal(host_give(&s.b, &s.p, s.now),
 				 i < 8 ? ROCE_CM_RX_ACCEPTED : ROCE_CM_RX_BACKLOG_FULL);
 	}
-	close_scene(&s);
+	scene_close(&s);
 }
 
 static void full__limits_of_the_owner(void **state)
@@ -133,7 +89,7 @@ static void full__limits_of_the_owner(void **state)
 	assert_int_equal(
 		roce_cm_reject(s.b.cm, s.b.reports[0].id, ROCE_CM_REJ_CONSUMER, NULL, s.now), 0);
 	assert_int_equal(host_give(&s.b, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
-	close_scene(&s);
+	scene_close(&s);
 
 	cfg = host_limits;
 	cfg.owner_id_max = 3;
@@ -142,7 +98,7 @@ static void full__limits_of_the_owner(void **state)
 	c = host_connect_params(&s.b, &s.a, B_QPN);
 	assert_int_equal(roce_cm_connect(s.b.cm, &c, s.now, &id), -ENOMEM);
 	assert_int_equal(host_counter(&s.b, ROCE_CM_STAT_OWNER_FULL), 1);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 static void full__half_open_of_all(void **state)
@@ -154,7 +110,7 @@ static void full__half_open_of_all(void **state)
 	cfg.half_open_max = 3;
 	open_limited(&s, &cfg, ROCE_CM_QP_RC);
 	assert_int_equal(send_reqs(&s, 4), ROCE_CM_RX_HALF_OPEN_FULL);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 static void full__table(void **state)
@@ -167,16 +123,16 @@ static void full__table(void **state)
 	assert_int_equal(send_reqs(&s, 5), ROCE_CM_RX_TABLE_FULL);
 	assert_int_equal(host_counter(&s.b, ROCE_CM_STAT_TABLE_FULL), 1);
 	assert_false(roce_cm_tx_is_pending(s.b.cm));
-	close_scene(&s);
+	scene_close(&s);
 
 	open_limited(&s, &cfg, ROCE_CM_QP_UD);
 	for (unsigned i = 0; i < 5; i++) {
 		host_sidr(&s.a, &s.b, s.now);
-		capture(&s, &s.a);
+		scene_catch(&s, &s.a);
 		assert_int_equal(host_give(&s.b, &s.p, s.now),
 				 i < 4 ? ROCE_CM_RX_ACCEPTED : ROCE_CM_RX_TABLE_FULL);
 	}
-	close_scene(&s);
+	scene_close(&s);
 }
 
 /* Finished ids are kept to know duplicates, but never in the way of others. */
@@ -200,7 +156,7 @@ static void full__held_ids_give_way(void **state)
 	/* Two are held; four new ones fit all the same. */
 	assert_int_equal(send_reqs(&s, 4), ROCE_CM_RX_ACCEPTED);
 	assert_int_equal(roce_cm_usage(s.b.cm).half_open, 4);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 static void full__replies(void **state)
@@ -217,7 +173,7 @@ static void full__replies(void **state)
 	assert_int_equal(send_reqs(&s, 3), ROCE_CM_RX_NO_LISTENER);
 	assert_int_equal(host_counter(&s.b, ROCE_CM_STAT_REPLIES_FULL), 1);
 	assert_int_equal(host_take(&s.b, packets), 2);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 static void full__listeners(void **state)
@@ -248,7 +204,7 @@ static void full__listeners(void **state)
 	assert_int_equal(host_counter(&s.b, ROCE_CM_STAT_LISTENERS_FULL), 2);
 	roce_cm_owner_fini(s.b.cm, &s.b.owner, s.now);
 	assert_int_equal(roce_cm_listen(s.b.cm, &l, &out), 0);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 /* ---- listeners ---- */
@@ -278,7 +234,7 @@ static void listen__order(void **state)
 	int error;
 
 	(void)state;
-	open_scene(&s, ROCE_CM_QP_RC);
+	scene_open(&s, ROCE_CM_QP_RC);
 	roce_cm_unlisten(s.b.cm, s.listener, s.now);
 	both = listen_at(&s.b, -1, true, true, &error);
 	v4 = listen_at(&s.b, -1, true, false, &error);
@@ -303,7 +259,7 @@ static void listen__order(void **state)
 	roce_cm_unlisten(s.b.cm, both, s.now);
 	s.now += 2 * ROCE_NS_PER_S;
 	assert_int_equal(send_reqs(&s, 4), ROCE_CM_RX_NO_LISTENER);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 /* ---- callers' mistakes ---- */
@@ -319,7 +275,7 @@ static void calls__too_much_private_data(void **state)
 	struct scene s;
 
 	(void)state;
-	open_with_request(&s);
+	scene_open_with_request(&s);
 	c = host_connect_params(&s.a, &s.b, A_QPN + 1);
 	c.data = (struct roce_cm_data){bytes, 57};
 	assert_int_equal(roce_cm_connect(s.a.cm, &c, s.now, &id), -EINVAL);
@@ -336,7 +292,7 @@ static void calls__too_much_private_data(void **state)
 	assert_int_equal(roce_cm_accept(s.b.cm, s.passive, &params, &data, s.now), 0);
 	c.data.length = 56;
 	assert_int_equal(roce_cm_connect(s.a.cm, &c, s.now, &id), 0);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 static void calls__two_families(void **state)
@@ -346,7 +302,7 @@ static void calls__two_families(void **state)
 	struct scene s;
 
 	(void)state;
-	open_scene(&s, ROCE_CM_QP_RC);
+	scene_open(&s, ROCE_CM_QP_RC);
 	c = host_connect_params(&s.a, &s.b, A_QPN);
 	c.route.remote = (struct roce_gid){{0xfd, [15] = 1}};
 	assert_int_equal(roce_cm_connect(s.a.cm, &c, s.now, &id), -EINVAL);
@@ -357,7 +313,7 @@ static void calls__two_families(void **state)
 	c.qp_type = ROCE_CM_QP_UD;
 	assert_int_equal(roce_cm_connect(s.a.cm, &c, s.now, &id), -EINVAL);
 	assert_int_equal(s.a.owner.id_count, 0);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 int main(void)

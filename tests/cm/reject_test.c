@@ -4,7 +4,7 @@
  * answer if there is to be one, and that nothing else happens; then the message without the fault,
  * which is taken.
  */
-#include "host.h"
+#include "scene.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -14,18 +14,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define A_QPN 0x010029u
-#define B_QPN 0x02004au
-
-/* Host b listens; the messages are those of host a, caught on their way. */
-struct scene {
-	struct host a, b;
-	struct roce_cm_listener *listener;
-	struct roce_cm_id *active, *passive;
-	struct roce_cm_packet p; /* the message */
-	roce_ns_t now;
-};
-
 /* What is wrong with it. */
 struct fault {
 	const char *name;
@@ -33,30 +21,6 @@ struct fault {
 	enum roce_cm_verdict verdict;
 	uint16_t reason; /* of the REJ that answers, 0 none */
 };
-
-static void open_scene(struct scene *s, enum roce_cm_qp_type type)
-{
-	memset(s, 0, sizeof(*s));
-	host_init(&s->a, 1, 1, NULL);
-	host_init(&s->b, 2, 1, NULL);
-	s->listener = host_listen(&s->b, type, HOST_PORT);
-	s->now = ROCE_NS_PER_S;
-}
-
-static void close_scene(struct scene *s)
-{
-	host_fini(&s->a);
-	host_fini(&s->b);
-}
-
-/* The only packet that `h` wants to send. */
-static void capture(struct scene *s, struct host *h)
-{
-	struct roce_cm_packet packets[HOST_PACKETS_MAX];
-
-	assert_int_equal(host_take(h, packets), 1);
-	s->p = packets[0];
-}
 
 /* Gives the message with the fault to `h`, and checks that only what is expected happens. */
 static void expect_refusal(struct scene *s, struct host *h, const struct fault *f)
@@ -155,9 +119,9 @@ static void rx__no_message(void **state)
 	struct scene s;
 
 	(void)state;
-	open_scene(&s, ROCE_CM_QP_RC);
+	scene_open(&s, ROCE_CM_QP_RC);
 	host_connect(&s.a, &s.b, A_QPN, s.now);
-	capture(&s, &s.a);
+	scene_catch(&s, &s.a);
 	route = host_route(&s.b, &s.a);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct roce_cm_packet bad = s.p;
@@ -171,7 +135,7 @@ static void rx__no_message(void **state)
 	assert_int_equal(host_counter(&s.b, ROCE_CM_RX_BAD_LENGTH), 2);
 	assert_false(roce_cm_tx_is_pending(s.b.cm));
 	assert_int_equal(host_give(&s.b, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 /* ---- REQ ---- */
@@ -207,12 +171,12 @@ static void req__each_check(void **state)
 	struct scene s;
 
 	(void)state;
-	open_scene(&s, ROCE_CM_QP_RC);
+	scene_open(&s, ROCE_CM_QP_RC);
 	host_connect(&s.a, &s.b, A_QPN, s.now);
-	capture(&s, &s.a);
+	scene_catch(&s, &s.a);
 	REFUSALS(&s, &s.b, faults);
 	assert_int_equal(host_give(&s.b, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 /* One that names an exchange that exists, but is none of it. */
@@ -225,23 +189,15 @@ static void req__in_anothers_name(void **state)
 	struct scene s;
 
 	(void)state;
-	open_scene(&s, ROCE_CM_QP_RC);
+	scene_open(&s, ROCE_CM_QP_RC);
 	host_connect(&s.a, &s.b, A_QPN, s.now);
-	capture(&s, &s.a);
+	scene_catch(&s, &s.a);
 	assert_int_equal(host_give(&s.b, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
 	REFUSALS(&s, &s.b, faults);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 /* ---- messages to the side that connects ---- */
-
-static void open_with_request(struct scene *s)
-{
-	open_scene(s, ROCE_CM_QP_RC);
-	s->active = host_connect(&s->a, &s->b, A_QPN, s->now);
-	host_exchange(&s->a, &s->b, s->now);
-	s->passive = s->b.reports[0].id;
-}
 
 static void rep__each_check(void **state)
 {
@@ -259,15 +215,15 @@ static void rep__each_check(void **state)
 	struct scene s;
 
 	(void)state;
-	open_with_request(&s);
+	scene_open_with_request(&s);
 	assert_int_equal(host_accept(&s.b, s.passive, B_QPN, s.now), 0);
-	capture(&s, &s.b);
+	scene_catch(&s, &s.b);
 	REFUSALS(&s, &s.a, faults);
 	assert_int_equal(roce_cm_id_state(s.active), ROCE_CM_STATE_REQ_SENT);
 	assert_int_equal(host_give(&s.a, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
 	REFUSALS(&s, &s.a, later);
 	assert_int_equal(roce_cm_id_state(s.active), ROCE_CM_STATE_REP_RCVD);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 static void mra__each_check(void **state)
@@ -282,16 +238,16 @@ static void mra__each_check(void **state)
 	struct scene s;
 
 	(void)state;
-	open_with_request(&s);
+	scene_open_with_request(&s);
 	s.now = roce_cm_deadline(s.a.cm);
 	roce_cm_on_deadline(s.a.cm, s.now);
-	capture(&s, &s.a);
+	scene_catch(&s, &s.a);
 	assert_int_equal(host_give(&s.b, &s.p, s.now), ROCE_CM_RX_DUPLICATE);
-	capture(&s, &s.b);
+	scene_catch(&s, &s.b);
 	REFUSALS(&s, &s.a, faults);
 	assert_int_equal(roce_cm_id_state(s.active), ROCE_CM_STATE_REQ_SENT);
 	assert_int_equal(host_give(&s.a, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 /* However many an MRA there are, each transmission is waited for once. */
@@ -301,17 +257,17 @@ static void mra__cannot_make_us_wait_for_ever(void **state)
 	struct scene s;
 
 	(void)state;
-	open_with_request(&s);
+	scene_open_with_request(&s);
 	s.now = roce_cm_deadline(s.a.cm);
 	roce_cm_on_deadline(s.a.cm, s.now);
-	capture(&s, &s.a);
+	scene_catch(&s, &s.a);
 	host_give(&s.b, &s.p, s.now);
-	capture(&s, &s.b);
+	scene_catch(&s, &s.b);
 	assert_int_equal(host_give(&s.a, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
 	at = roce_cm_deadline(s.a.cm);
 	assert_int_equal(host_give(&s.a, &s.p, at - 1), ROCE_CM_RX_DUPLICATE);
 	assert_int_equal(roce_cm_deadline(s.a.cm), at);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 static void rej__each_check(void **state)
@@ -324,14 +280,14 @@ static void rej__each_check(void **state)
 	struct scene s;
 
 	(void)state;
-	open_with_request(&s);
+	scene_open_with_request(&s);
 	assert_int_equal(roce_cm_reject(s.b.cm, s.passive, ROCE_CM_REJ_CONSUMER, NULL, s.now), 0);
-	capture(&s, &s.b);
+	scene_catch(&s, &s.b);
 	REFUSALS(&s, &s.a, faults);
 	assert_int_equal(roce_cm_id_state(s.active), ROCE_CM_STATE_REQ_SENT);
 	assert_int_equal(host_give(&s.a, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
 	host_expect(&s.a, 0, ROCE_CM_REPORT_REJECTED, ROCE_CM_REJ_CONSUMER);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 /* ---- messages to the side that listens ---- */
@@ -349,15 +305,15 @@ static void rej__by_guid(void **state)
 	struct scene s;
 
 	(void)state;
-	open_with_request(&s);
+	scene_open_with_request(&s);
 	roce_cm_destroy(s.a.cm, s.active, s.now);
-	capture(&s, &s.a);
+	scene_catch(&s, &s.a);
 	assert_int_equal(host_decode(&s.p).remote_id, 0);
 	REFUSALS(&s, &s.b, faults);
 	assert_int_equal(roce_cm_id_state(s.passive), ROCE_CM_STATE_REQ_RCVD);
 	assert_int_equal(host_give(&s.b, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
 	assert_int_equal(roce_cm_id_state(s.passive), ROCE_CM_STATE_IDLE);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 /* Success is 0, so a refusal without a reason must not look like it. */
@@ -367,21 +323,21 @@ static void rej__reason_zero(void **state)
 	struct scene s;
 
 	(void)state;
-	open_with_request(&s);
+	scene_open_with_request(&s);
 	assert_int_equal(roce_cm_reject(s.b.cm, s.passive, ROCE_CM_REJ_CONSUMER, NULL, s.now), 0);
-	capture(&s, &s.b);
+	scene_catch(&s, &s.b);
 	m = host_decode(&s.p);
 	m.rej.reason = 0;
 	m.private_len = 0;
 	roce_cm_message_encode(&m, s.p.mad);
 	host_give(&s.a, &s.p, s.now);
 	host_expect(&s.a, 0, ROCE_CM_REPORT_REJECTED, ROCE_CM_REJ_CONSUMER);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 static void open_accepted(struct scene *s)
 {
-	open_with_request(s);
+	scene_open_with_request(s);
 	assert_int_equal(host_accept(&s->b, s->passive, B_QPN, s->now), 0);
 	host_exchange(&s->a, &s->b, s->now);
 	assert_int_equal(roce_cm_establish(s->a.cm, s->active, s->now), 0);
@@ -400,11 +356,11 @@ static void rtu__each_check(void **state)
 
 	(void)state;
 	open_accepted(&s);
-	capture(&s, &s.a);
+	scene_catch(&s, &s.a);
 	REFUSALS(&s, &s.b, faults);
 	assert_int_equal(roce_cm_id_state(s.passive), ROCE_CM_STATE_REP_SENT);
 	assert_int_equal(host_give(&s.b, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 static void dreq__each_check(void **state)
@@ -423,7 +379,7 @@ static void dreq__each_check(void **state)
 	open_accepted(&s);
 	host_exchange(&s.a, &s.b, s.now);
 	assert_int_equal(roce_cm_disconnect(s.a.cm, s.active, s.now), 0);
-	capture(&s, &s.a);
+	scene_catch(&s, &s.a);
 	REFUSALS(&s, &s.b, faults);
 	assert_int_equal(roce_cm_id_state(s.passive), ROCE_CM_STATE_ESTABLISHED);
 	/* One for nobody is answered, or the peer would go on; it tells the stranger nothing. */
@@ -437,7 +393,7 @@ static void dreq__each_check(void **state)
 	assert_int_equal(host_decode(&packets[0]).attr, ROCE_CM_DREP);
 	assert_int_equal(host_decode(&packets[0]).tid, m.tid);
 	assert_int_equal(host_give(&s.b, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 static void drep__each_check(void **state)
@@ -456,11 +412,11 @@ static void drep__each_check(void **state)
 	assert_int_equal(roce_cm_disconnect(s.a.cm, s.active, s.now), 0);
 	host_exchange(&s.a, &s.b, s.now);
 	assert_int_equal(roce_cm_disconnect(s.b.cm, s.passive, s.now), 0);
-	capture(&s, &s.b);
+	scene_catch(&s, &s.b);
 	REFUSALS(&s, &s.a, faults);
 	assert_int_equal(roce_cm_id_state(s.active), ROCE_CM_STATE_DREQ_SENT);
 	assert_int_equal(host_give(&s.a, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 static void lap__each_check(void **state)
@@ -485,7 +441,7 @@ static void lap__each_check(void **state)
 	s.p.route = info.route;
 	roce_cm_message_encode(&m, s.p.mad);
 	REFUSALS(&s, &s.b, faults);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 /* ---- SIDR ---- */
@@ -507,9 +463,9 @@ static void sidr_req__each_check(void **state)
 	struct scene s;
 
 	(void)state;
-	open_scene(&s, ROCE_CM_QP_UD);
+	scene_open(&s, ROCE_CM_QP_UD);
 	host_sidr(&s.a, &s.b, s.now);
-	capture(&s, &s.a);
+	scene_catch(&s, &s.a);
 	REFUSALS(&s, &s.b, faults);
 	/* No such service: said with a SIDR_REP. */
 	m = host_decode(&s.p);
@@ -521,7 +477,7 @@ static void sidr_req__each_check(void **state)
 	assert_int_equal(host_decode(&packets[0]).sidr_rep.status, ROCE_CM_SIDR_UNSUPPORTED);
 	assert_int_equal(host_give(&s.b, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
 	REFUSALS(&s, &s.b, later);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 static void sidr_rep__each_check(void **state)
@@ -535,15 +491,15 @@ static void sidr_rep__each_check(void **state)
 	struct scene s;
 
 	(void)state;
-	open_scene(&s, ROCE_CM_QP_UD);
+	scene_open(&s, ROCE_CM_QP_UD);
 	s.active = host_sidr(&s.a, &s.b, s.now);
 	host_exchange(&s.a, &s.b, s.now);
 	assert_int_equal(host_accept(&s.b, s.b.reports[0].id, B_QPN, s.now), 0);
-	capture(&s, &s.b);
+	scene_catch(&s, &s.b);
 	REFUSALS(&s, &s.a, faults);
 	assert_int_equal(host_give(&s.a, &s.p, s.now), ROCE_CM_RX_ACCEPTED);
 	assert_int_equal(host_give(&s.a, &s.p, s.now), ROCE_CM_RX_DUPLICATE);
-	close_scene(&s);
+	scene_close(&s);
 }
 
 int main(void)
