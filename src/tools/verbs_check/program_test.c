@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/verbs_check/claim_test.h"
 #include "tools/verbs_check/open_program.h"
 #include "tools/verbs_check/program.h"
 
@@ -162,26 +163,6 @@ static void open_seeds_have_receives_for_all(void **state)
 	vc_program_fini(&program);
 }
 
-static void claim(uint8_t *owners, const struct vc_program *program, uint32_t side,
-		  const struct vc_piece *piece)
-{
-	const struct vc_mr *mr = &program->sides[side].mrs[piece->mr];
-	uint8_t owned = 0;
-
-	assert_true(piece->offset + piece->length <= mr->length);
-	for (uint32_t i = 0; i < piece->length; i++)
-		owned |= owners[mr->base + piece->offset + i];
-	assert_int_equal(owned, 0);
-	memset(owners + mr->base + piece->offset, 1, piece->length);
-}
-
-static void claim_list(uint8_t *owners, const struct vc_program *program, uint32_t side,
-		       uint32_t first, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		claim(owners, program, side, &program->sides[side].pieces[first + i]);
-}
-
 static void claim_lane(uint8_t *owners, const struct vc_program *program, uint32_t side,
 		       uint32_t qp)
 {
@@ -202,7 +183,7 @@ static void claim_lane(uint8_t *owners, const struct vc_program *program, uint32
 
 		if (!vc_op_is_send(request->op) && !vc_op_is_atomic(request->op) && !shared &&
 		    request->status == IBV_WC_SUCCESS)
-			claim(owners, program, side, &request->remote);
+			claim_piece(owners, program, side, &request->remote);
 	}
 }
 
@@ -221,7 +202,7 @@ static void memory_has_one_owner(void **state)
 			for (uint32_t q = 0; q < program.qp_count; q++)
 				claim_lane(owners, &program, s, q);
 			for (uint32_t c = 0; c < side->cell_count; c++)
-				claim(owners, &program, s, &side->cells[c].at);
+				claim_piece(owners, &program, s, &side->cells[c].at);
 			free(owners);
 		}
 	}

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/verbs_check/claim_test.h"
 #include "tools/verbs_check/scenario.h"
 
 enum { CLIENT = 1, PAGE_BYTES = 4096 };
@@ -126,26 +127,6 @@ static void what_devices_lack_is_refused(void **state)
 	assert_non_null(vc_scenario_refusal(find("rc/misaligned-atomic"), &less));
 }
 
-static void claim(uint8_t *owners, const struct vc_program *program, uint32_t side,
-		  const struct vc_piece *piece)
-{
-	const struct vc_mr *mr = &program->sides[side].mrs[piece->mr];
-	uint8_t owned = 0;
-
-	assert_true(piece->offset + piece->length <= mr->length);
-	for (uint32_t i = 0; i < piece->length; i++)
-		owned |= owners[mr->base + piece->offset + i];
-	assert_int_equal(owned, 0);
-	memset(owners + mr->base + piece->offset, 1, piece->length);
-}
-
-static void claim_list(uint8_t *owners, const struct vc_program *program, uint32_t side,
-		       uint32_t first, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		claim(owners, program, side, &program->sides[side].pieces[first + i]);
-}
-
 static void claim_side(const struct vc_program *program, uint32_t side)
 {
 	uint8_t *owners = calloc(1, program->sides[side].memory_bytes);
@@ -165,7 +146,7 @@ static void claim_side(const struct vc_program *program, uint32_t side)
 		for (uint32_t i = 0; i < peer->request_count; i++)
 			if (!vc_op_is_send(peer->requests[i].op) &&
 			    !vc_op_is_atomic(peer->requests[i].op))
-				claim(owners, program, side, &peer->requests[i].remote);
+				claim_piece(owners, program, side, &peer->requests[i].remote);
 		for (uint32_t w = 0; w < lane->window_count; w++)
 			assert_true(lane->window_used[w] <= lane->windows[w].length);
 	}
