@@ -5,36 +5,23 @@
  */
 #include "lo_device.h"
 
-#include <net/if.h>
-#include <sched.h>
+#include "harness/loopback.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-static bool raise_loopback(void)
-{
-	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING | IFF_LOOPBACK};
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
-	bool is_up = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &ifr) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return is_up;
-}
-
 void lo_enter_namespace(void)
 {
 	setenv("UROCE_DAEMON", "off", 1);
 	unsetenv("UROCE_NAME");
-	if ((unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) ||
-	    !raise_loopback()) {
+	if (!loopback_enter()) {
 		puts("no network namespace may be made here");
 		exit(LO_SKIP);
 	}

@@ -4,7 +4,8 @@
  */
 #include "ends.h"
 
-#include <net/if.h>
+#include "harness/loopback.h"
+
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -14,27 +15,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include <cmocka.h>
-
-static bool raise_loopback(void)
-{
-	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING | IFF_LOOPBACK};
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
-	bool is_up = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &ifr) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return is_up;
-}
 
 void ends_enter_namespace(void)
 {
 	unsetenv("UROCE_NAME");
 	unsetenv("UROCE_SOCKET");
 	unsetenv("UROCE_DAEMON");
-	if (unshare(CLONE_NEWNET) != 0 || !raise_loopback()) {
+	if (unshare(CLONE_NEWNET) != 0 || !loopback_raise()) {
 		puts("no network namespace may be made here");
 		exit(ENDS_SKIP);
 	}

@@ -4,9 +4,7 @@
  * file only makes the calls of a plain program. In a namespace of its own, over lo, with a daemon
  * of its own.
  */
-#include <net/if.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "harness/loopback.h"
 
 #define SKIP	 77
 #define WAIT_MS	 20000
@@ -26,19 +25,10 @@
 
 static void enter_namespace(void)
 {
-	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING | IFF_LOOPBACK};
-	int fd;
-
-	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET)) {
+	if (!loopback_enter()) {
 		puts("no network namespace may be made here");
 		exit(SKIP);
 	}
-	fd = socket(AF_UNIX, SOCK_DGRAM, 0);
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &ifr)) {
-		puts("lo cannot be brought up here");
-		exit(SKIP);
-	}
-	close(fd);
 }
 
 static int listen_at(struct sockaddr_in *address)

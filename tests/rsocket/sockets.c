@@ -2,19 +2,17 @@
 /* See sockets.h. */
 #include "sockets.h"
 
-#include <net/if.h>
 #include <rdma/rsocket.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/prng.h"
+#include "harness/loopback.h"
 
 #define SKIP 77
 
@@ -27,19 +25,10 @@ uint16_t next_port(void)
 
 void enter_namespace(void)
 {
-	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING | IFF_LOOPBACK};
-	int fd;
-
-	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET)) {
+	if (!loopback_enter()) {
 		puts("no network namespace may be made here");
 		exit(SKIP);
 	}
-	fd = socket(AF_INET, SOCK_DGRAM, 0);
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &ifr)) {
-		puts("lo cannot be brought up here");
-		exit(SKIP);
-	}
-	close(fd);
 }
 
 struct sockaddr_in local(uint16_t port)

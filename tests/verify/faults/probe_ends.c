@@ -2,12 +2,11 @@
 /* The two sides of a trial, and what trials are written with. */
 #include "probe.h"
 
-#include <net/if.h>
-#include <sched.h>
+#include "harness/loopback.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -313,8 +312,6 @@ static void map_user(uid_t user)
 static void enter_namespace(void)
 {
 	uid_t user = geteuid();
-	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING | IFF_LOOPBACK};
-	int fd;
 
 	setenv("UROCE_DAEMON", "off", 1);
 	if (unshare(CLONE_NEWNET) != 0) {
@@ -322,10 +319,8 @@ static void enter_namespace(void)
 			exit(SKIP);
 		map_user(user);
 	}
-	fd = socket(AF_INET, SOCK_DGRAM, 0);
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &ifr) != 0)
+	if (!loopback_raise())
 		exit(SKIP);
-	close(fd);
 }
 
 static bool run_matching(const struct trial *trials, const char *name)
