@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tools/verbs_check/open_program.h"
@@ -56,6 +57,16 @@ enum vc_verdict vc_report_remote(struct vc_report *report, enum vc_verdict verdi
 		(void)snprintf(report->text, sizeof(report->text), "the other side: %s", text);
 	}
 	return report->verdict;
+}
+
+void vc_report_add(struct vc_report *report, const char *format, ...)
+{
+	size_t used = strlen(report->text);
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(report->text + used, sizeof(report->text) - used, format, args);
+	va_end(args);
 }
 
 /* What may have come to `side` in an open seed. */

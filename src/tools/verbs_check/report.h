@@ -68,6 +68,10 @@ enum vc_verdict vc_report_unusable(struct vc_report *report, const char *format,
 enum vc_verdict vc_report_remote(struct vc_report *report, enum vc_verdict verdict,
 				 const char *text);
 
+/* Behind the first fault, whoever found it. */
+void vc_report_add(struct vc_report *report, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 void vc_report_count(struct vc_report *report, const struct vc_program *program, uint32_t side);
 /* Of an unreliable transport on a network that is said to lose nothing some messages must come, or
  * it would be right for one that does nothing. Wrong when nine tenths of many are missing. */

@@ -328,11 +328,12 @@ static enum vc_verdict post_all(struct vc_run *run, uint32_t *out_count)
 	return verdict;
 }
 
-static enum vc_verdict report_stall(struct vc_run *run)
+/* The first thing in the phase that this side has not seen yet. */
+static void describe_awaited(const struct vc_run *run, char *text, size_t size)
 {
 	const struct vc_program *program = run->program;
-	char text[300] = "nothing";
 
+	(void)snprintf(text, size, "nothing");
 	for (uint32_t q = program->qp_count; q-- > 0;) {
 		const struct vc_lane *lane = own_lane(run, q);
 		const struct vc_phase *phase = &lane->phases[run->phase];
@@ -341,19 +342,41 @@ static enum vc_verdict report_stall(struct vc_run *run)
 		char what[128];
 
 		if (request < phase->request_await)
-			(void)snprintf(text, sizeof(text), "%s (%s posted)",
+			(void)snprintf(text, size, "%s (%s posted)",
 				       vc_request_describe(program, run->side, q, request, what,
 							   sizeof(what)),
 				       request < at->request_posted ? "is" : "not");
 		else if (at->receive_done < phase->receive_await)
-			(void)snprintf(text, sizeof(text), "%s qp %u receive %u (%s posted)",
+			(void)snprintf(text, size, "%s qp %u receive %u (%s posted)",
 				       vc_side_str(run->side), q, at->receive_done,
 				       at->receive_done < at->receive_posted ? "is" : "not");
 	}
+}
+
+static enum vc_verdict report_stall(struct vc_run *run)
+{
+	const struct vc_program *program = run->program;
+	char text[300];
+
+	describe_awaited(run, text, sizeof(text));
 	return vc_report_wrong(run->report, "no completion for %u s; waiting for %s%s%s",
 			       run->stall_s, text,
 			       program->fault == VC_FAULT_NONE ? "" : "; error seed: ",
 			       program->fault == VC_FAULT_NONE ? "" : vc_fault_str(program->fault));
+}
+
+/* The other side has ended the session, or has gone; whether this one was through tells where a
+ * message was lost. */
+static enum vc_verdict look_at_other_side(struct vc_run *run)
+{
+	enum vc_verdict verdict = vc_control_peek(run->control, run->report);
+	char text[300];
+
+	if (verdict == VC_RIGHT)
+		return VC_RIGHT;
+	describe_awaited(run, text, sizeof(text));
+	vc_report_add(run->report, "; this side was waiting for %s", text);
+	return verdict;
 }
 
 static enum vc_verdict rest(struct vc_run *run)
@@ -371,7 +394,7 @@ static enum vc_verdict rest(struct vc_run *run)
 	}
 	if (run->idle % IDLE_LOOK != 0 && !run->endpoint->channel)
 		return VC_RIGHT;
-	verdict = vc_control_peek(run->control, run->report);
+	verdict = look_at_other_side(run);
 	if (verdict != VC_RIGHT)
 		return verdict;
 	if (vc_now_ns() - run->idle_ns > run->stall_s * 1000000000ULL)
