@@ -53,10 +53,7 @@ static bool is_add(const struct interrupted *s)
 
 static void set_up(struct va_run *run, struct interrupted *s)
 {
-	*s = (struct interrupted){.opcode = va_is(run, "op", "read") ? IBV_WR_RDMA_READ
-					    : va_is(run, "op", "fetch_add")
-						    ? IBV_WR_ATOMIC_FETCH_AND_ADD
-						    : IBV_WR_RDMA_WRITE};
+	*s = (struct interrupted){.opcode = va_opcode(va_word(run, "op"))};
 	if (!va_is(run, "how", "killed"))
 		va_link_need(run);
 	/* A link that goes down takes its IPv6 addresses along. */

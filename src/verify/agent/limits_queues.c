@@ -22,19 +22,6 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static void connect_to_itself(struct va_run *run, struct va_endpoint *endpoint)
-{
-	json_t *facts = va_endpoint_facts(endpoint);
-
-	va_endpoint_take(run, endpoint, facts);
-	endpoint->peer_psn = endpoint->own_psn;
-	json_decref(facts);
-	va_need(run,
-		!va_endpoint_to_init(endpoint) && !va_endpoint_to_rtr(endpoint) &&
-			!va_endpoint_to_rts(endpoint),
-		"ibv_modify_qp");
-}
-
 /* ---- completions ---- */
 
 static struct ibv_cq *make_largest(struct va_run *run, struct va_device *device)
@@ -111,7 +98,7 @@ uint64_t va_limits_completions(struct va_run *run, struct va_device *device, uin
 		va_endpoint_create(run, device,
 				   &(struct va_endpoint_config){.send_depth = depth, .send_cq = cq},
 				   &endpoints[i]);
-		connect_to_itself(run, &endpoints[i]);
+		va_endpoint_connect_to_itself(run, &endpoints[i]);
 		fill(run, &endpoints[i], &memory, i, count);
 		posted += count;
 	}
