@@ -5,9 +5,9 @@
  * UC and UD what arrived, but for WRITEs of UC, which nobody sees arrive. Each queue pair has bytes
  * of its own: in the end every place that was written, received into or read into is compared.
  */
+#include "verify/agent/bandwidth.h"
 #include "verify/agent/kind.h"
 #include "verify/agent/trouble.h"
-#include "verify/agent/work.h"
 
 #include "base/clock.h"
 
@@ -15,93 +15,27 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define GRH_BYTES	 40
-#define POLL_BATCH	 16
-#define RECEIVE_RATIO	 4 /* receives that are posted for each request under way */
-#define SLOTS_BYTES	 (4u << 20)
-#define QUIET_NS	 (300 * ROCE_NS_PER_MS)
-#define TARGET_SEED	 UINT64_C(0x7a7a7a7a7a7a7a7a)
-#define GIGA		 1e9
-#define RETH_BYTES	 16
-#define IMM_BYTES	 4
-#define AETH_BYTES	 4
-#define DETH_BYTES	 8
-#define XRCETH_BYTES	 4
-#define TURNS_PER_LOOK	 64  /* at the clock of stalls, and at the relay */
-#define LINE_PERCENT_MAX 105 /* the shaper's burst comes on top */
+#define POLL_BATCH     16
+#define RECEIVE_RATIO  4 /* receives that are posted for each request under way */
+#define SLOTS_BYTES    (4u << 20)
+#define QUIET_NS       (300 * ROCE_NS_PER_MS)
+#define TURNS_PER_LOOK 64 /* at the clock of stalls, and at the relay */
 
-struct lane {
-	struct va_endpoint endpoint;
-	uint64_t posted;
-	uint64_t received;
-};
-
-struct bandwidth {
-	struct va_device device;
-	struct lane *lanes;
-	uint32_t lane_count;
-	struct ibv_cq *send_cq;
-	struct ibv_cq *recv_cq;
-	struct va_buffer out; /* what each lane sends, or lets be read */
-	struct va_buffer in;  /* the slots of each lane */
-	struct va_remote remote;
-	uint32_t size;
-	size_t slot_bytes;
-	uint32_t slots; /* of a lane */
-	uint32_t depth;
-	enum ibv_wr_opcode opcode;
-	bool is_ud;
-	bool is_reliable;
-	bool has_receives;
-	bool is_sender;
-	bool is_receiver;
-	unsigned int flags;
-	uint64_t messages_max;
-	const char *op; /* looking a parameter up takes as long as posting */
-	/* counted */
-	uint64_t posted;
-	uint64_t completed;
-	uint64_t received;
-	uint64_t cpu_before_ns; /* of this process */
-	uint64_t cpu_after_ns;
-	roce_ns_t begun;
-	roce_ns_t ended;
-	roce_ns_t sent_at; /* the last completion */
-	roce_ns_t received_at;
-	json_t *theirs; /* the other side's end, once it is heard */
-};
-
-static bool is_atomic(const struct bandwidth *b)
-{
-	return b->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || b->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
-}
-
-/* Data comes to the side that asks. */
-static bool is_fetching(const struct bandwidth *b)
-{
-	return is_atomic(b) || b->opcode == IBV_WR_RDMA_READ;
-}
-
-static enum ibv_qp_type type_of(const struct va_run *run, const struct bandwidth *b)
+static enum ibv_qp_type type_of(const struct va_run *run, const struct va_bandwidth *b)
 {
 	if (b->is_ud)
 		return IBV_QPT_UD;
 	return va_transport_type(va_word(run, "transport"));
 }
 
-static uint64_t seed_of(const struct va_run *run, bool of_initiator)
-{
-	return of_initiator ? run->seed : run->seed ^ TARGET_SEED;
-}
-
 /* ---- set-up ---- */
 
-static void read_parameters(struct va_run *run, struct bandwidth *b)
+static void read_parameters(struct va_run *run, struct va_bandwidth *b)
 {
 	const char *op = va_word(run, "op");
 	bool is_ud = va_is(run, "op", "ud_send");
 
-	*b = (struct bandwidth){
+	*b = (struct va_bandwidth){
 		.lane_count = (uint32_t)va_number(run, "qps"),
 		.depth = (uint32_t)va_number(run, "depth"),
 		.size = (uint32_t)va_number(run, "size"),
@@ -114,13 +48,16 @@ static void read_parameters(struct va_run *run, struct bandwidth *b)
 	};
 	if (!b->messages_max)
 		b->messages_max = UINT64_MAX;
+	b->is_atomic =
+		b->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || b->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+	b->is_fetching = b->is_atomic || b->opcode == IBV_WR_RDMA_READ;
 	b->is_reliable = type_of(run, b) != IBV_QPT_UC && !b->is_ud;
 	b->has_receives = b->opcode == IBV_WR_SEND || b->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-	if (is_atomic(b))
+	if (b->is_atomic)
 		b->size = sizeof(uint64_t);
-	if (is_fetching(b) && !b->is_reliable)
+	if (b->is_fetching && !b->is_reliable)
 		va_skip(run, "%s is an operation of RC", va_word(run, "op"));
-	b->slot_bytes = (b->size + (b->is_ud ? GRH_BYTES : 0) + 7) & ~(size_t)7;
+	b->slot_bytes = (b->size + (b->is_ud ? VA_GRH_BYTES : 0) + 7) & ~(size_t)7;
 	b->slots = (uint32_t)(SLOTS_BYTES / b->slot_bytes);
 	if (b->slots > b->depth * RECEIVE_RATIO)
 		b->slots = b->depth * RECEIVE_RATIO;
@@ -128,7 +65,7 @@ static void read_parameters(struct va_run *run, struct bandwidth *b)
 		b->slots = 1;
 }
 
-static void make_lane(struct va_run *run, struct bandwidth *b, struct lane *lane)
+static void make_lane(struct va_run *run, struct va_bandwidth *b, struct va_bandwidth_lane *lane)
 {
 	struct va_endpoint_config config = {
 		.type = type_of(run, b),
@@ -138,7 +75,7 @@ static void make_lane(struct va_run *run, struct bandwidth *b, struct lane *lane
 		.recv_cq = b->recv_cq,
 		.mtu_bytes = (uint32_t)va_number(run, "mtu"),
 		.by_cm = va_is(run, "connect", "rdma_cm"),
-		.inline_max = b->size <= va_number(run, "inline") && !is_fetching(b) ? b->size : 0,
+		.inline_max = b->size <= va_number(run, "inline") && !b->is_fetching ? b->size : 0,
 	};
 
 	va_endpoint_create(run, &b->device, &config, &lane->endpoint);
@@ -149,30 +86,26 @@ static void make_lane(struct va_run *run, struct bandwidth *b, struct lane *lane
 		va_skip(run, "UD messages end at the path MTU of %u B", lane->endpoint.mtu_bytes);
 }
 
-static uint8_t *slot_at(const struct bandwidth *b, uint32_t lane, uint64_t message)
-{
-	return b->in.at + ((size_t)lane * b->slots + message % b->slots) * b->slot_bytes;
-}
-
-static void post_receive(struct va_run *run, struct bandwidth *b, uint32_t lane, uint64_t message)
+static void post_receive(struct va_run *run, struct va_bandwidth *b, uint32_t lane,
+			 uint64_t message)
 {
 	bool is_send = b->opcode == IBV_WR_SEND;
 
 	va_post_receive(run, &b->lanes[lane].endpoint, &b->in,
-			(size_t)(slot_at(b, lane, message) - b->in.at),
-			is_send ? b->size + (b->is_ud ? GRH_BYTES : 0) : 0, lane);
+			(size_t)(va_bandwidth_slot(b, lane, message) - b->in.at),
+			is_send ? b->size + (b->is_ud ? VA_GRH_BYTES : 0) : 0, lane);
 }
 
-static void fill_memory(struct va_run *run, struct bandwidth *b)
+static void fill_memory(struct va_run *run, struct va_bandwidth *b)
 {
 	memset(b->in.at, 0, b->in.bytes);
 	memset(b->out.at, 0, b->out.bytes);
-	for (uint32_t i = 0; i < b->lane_count && !is_atomic(b); i++)
-		va_pattern_fill(b->out.at + (size_t)i * b->size, b->size,
-				seed_of(run, run->is_initiator), (uint64_t)i * b->size);
+	for (uint32_t i = 0; i < b->lane_count && !b->is_atomic; i++)
+		va_pattern_fill(b->out.at + (size_t)i * b->size, b->size, va_seed(run, true),
+				(uint64_t)i * b->size);
 }
 
-static void set_up(struct va_run *run, struct bandwidth *b)
+static void set_up(struct va_run *run, struct va_bandwidth *b)
 {
 	uint32_t receives;
 
@@ -180,7 +113,7 @@ static void set_up(struct va_run *run, struct bandwidth *b)
 	if (va_number(run, "shape"))
 		va_link_need(run);
 	va_device_open(run, VA_ANY_FAMILY, &b->device);
-	if (is_atomic(b) && b->device.attr.atomic_cap == IBV_ATOMIC_NONE)
+	if (b->is_atomic && b->device.attr.atomic_cap == IBV_ATOMIC_NONE)
 		va_skip(run, "the device has no atomics");
 	receives = b->lane_count * b->depth * RECEIVE_RATIO;
 	if (receives > (uint32_t)b->device.attr.max_cqe)
@@ -199,14 +132,14 @@ static void set_up(struct va_run *run, struct bandwidth *b)
 			 VA_ACCESS_ALL, &b->in);
 	fill_memory(run, b);
 	/* READs and atomics go to what the other side has, WRITEs to where things arrive */
-	va_buffer_exchange(run, is_fetching(b) ? &b->out : &b->in, &b->remote);
+	va_buffer_exchange(run, b->is_fetching ? &b->out : &b->in, &b->remote);
 	for (uint32_t i = 0; i < b->lane_count && b->has_receives && b->is_receiver; i++) {
 		for (uint32_t k = 0; k < b->depth * RECEIVE_RATIO; k++)
 			post_receive(run, b, i, k);
 	}
 }
 
-static void tear_down(struct va_run *run, struct bandwidth *b)
+static void tear_down(struct va_run *run, struct va_bandwidth *b)
 {
 	for (uint32_t i = 0; i < b->lane_count; i++)
 		va_endpoint_destroy(run, &b->lanes[i].endpoint);
@@ -219,17 +152,17 @@ static void tear_down(struct va_run *run, struct bandwidth *b)
 
 /* ---- the loop ---- */
 
-static void post_one(struct va_run *run, struct bandwidth *b, uint32_t index)
+static void post_one(struct va_run *run, struct va_bandwidth *b, uint32_t index)
 {
-	struct lane *lane = &b->lanes[index];
-	size_t slot = (size_t)(slot_at(b, index, lane->posted) - b->in.at);
+	struct va_bandwidth_lane *lane = &b->lanes[index];
+	size_t slot = (size_t)(va_bandwidth_slot(b, index, lane->posted) - b->in.at);
 	struct va_request request = {
 		.opcode = b->opcode,
-		.local = is_fetching(b) ? &b->in : &b->out,
-		.local_offset = is_fetching(b) ? slot : (size_t)index * b->size,
+		.local = b->is_fetching ? &b->in : &b->out,
+		.local_offset = b->is_fetching ? slot : (size_t)index * b->size,
 		.length = b->size,
 		.remote = b->opcode == IBV_WR_SEND ? NULL : &b->remote,
-		.remote_offset = is_fetching(b) ? (size_t)index * b->size : slot,
+		.remote_offset = b->is_fetching ? (size_t)index * b->size : slot,
 		.wr_id = index,
 		.flags = b->flags,
 		/* each compare-and-swap finds what the last one left */
@@ -251,7 +184,8 @@ static int take_batch(struct va_run *run, struct ibv_cq *cq, struct ibv_wc wc[PO
 	return n;
 }
 
-static void take_completions(struct va_run *run, struct bandwidth *b, bool goes_on, roce_ns_t now)
+static void take_completions(struct va_run *run, struct va_bandwidth *b, bool goes_on,
+			     roce_ns_t now)
 {
 	struct ibv_wc wc[POLL_BATCH];
 	int n = take_batch(run, b->send_cq, wc);
@@ -266,14 +200,14 @@ static void take_completions(struct va_run *run, struct bandwidth *b, bool goes_
 		b->sent_at = now;
 }
 
-static void take_receives(struct va_run *run, struct bandwidth *b, roce_ns_t now)
+static void take_receives(struct va_run *run, struct va_bandwidth *b, roce_ns_t now)
 {
 	struct ibv_wc wc[POLL_BATCH];
 	int n = take_batch(run, b->recv_cq, wc);
 
 	for (int i = 0; i < n; i++) {
 		uint32_t index = (uint32_t)wc[i].wr_id;
-		uint32_t expected = b->size + (b->is_ud ? GRH_BYTES : 0);
+		uint32_t expected = b->size + (b->is_ud ? VA_GRH_BYTES : 0);
 
 		va_must_succeed(run, &wc[i], "a receive");
 		if (wc[i].byte_len != expected)
@@ -288,7 +222,7 @@ static void take_receives(struct va_run *run, struct bandwidth *b, roce_ns_t now
 }
 
 /* Whether nothing more can come: all that was sent, or of UC and UD nothing for a while. */
-static bool is_all_received(const struct bandwidth *b, roce_ns_t now)
+static bool is_all_received(const struct va_bandwidth *b, roce_ns_t now)
 {
 	if (!b->is_receiver)
 		return true;
@@ -299,7 +233,7 @@ static bool is_all_received(const struct bandwidth *b, roce_ns_t now)
 	return !b->is_reliable && now - b->received_at > QUIET_NS;
 }
 
-static void tell_end(struct va_run *run, struct bandwidth *b)
+static void tell_end(struct va_run *run, struct va_bandwidth *b)
 {
 	json_t *lanes = json_array();
 
@@ -310,7 +244,7 @@ static void tell_end(struct va_run *run, struct bandwidth *b)
 }
 
 /* One turn of what this side sends; true when it has told that it is through. */
-static bool send_more(struct va_run *run, struct bandwidth *b, roce_ns_t now, roce_ns_t end)
+static bool send_more(struct va_run *run, struct va_bandwidth *b, roce_ns_t now, roce_ns_t end)
 {
 	take_completions(run, b, now < end, now);
 	if ((now < end && b->posted < b->messages_max) || b->completed < b->posted)
@@ -319,7 +253,7 @@ static bool send_more(struct va_run *run, struct bandwidth *b, roce_ns_t now, ro
 	return true;
 }
 
-static void must_move(struct va_run *run, const struct bandwidth *b, roce_ns_t now)
+static void must_move(struct va_run *run, const struct va_bandwidth *b, roce_ns_t now)
 {
 	roce_ns_t last = b->sent_at > b->received_at ? b->sent_at : b->received_at;
 
@@ -342,7 +276,7 @@ static uint64_t cpu_ns(void)
 		       ROCE_NS_PER_US;
 }
 
-static void run_traffic(struct va_run *run, struct bandwidth *b)
+static void run_traffic(struct va_run *run, struct va_bandwidth *b)
 {
 	bool is_through = !b->is_sender;
 	roce_ns_t end;
@@ -380,170 +314,11 @@ static void run_traffic(struct va_run *run, struct bandwidth *b)
 	}
 }
 
-/* ---- what it left ---- */
-
-static void check_fetched(struct va_run *run, const struct bandwidth *b, uint32_t lane)
-{
-	uint64_t posted = b->lanes[lane].posted;
-	uint64_t first = posted > b->slots ? posted - b->slots : 0;
-	uint64_t found;
-
-	for (uint64_t m = first; m < posted; m++) {
-		if (!is_atomic(b)) {
-			va_pattern_must(run, slot_at(b, lane, m), b->size,
-					seed_of(run, !run->is_initiator), (uint64_t)lane * b->size,
-					"what READ brought");
-			continue;
-		}
-		memcpy(&found, slot_at(b, lane, m), sizeof(found));
-		if (found != m)
-			va_fail(run, "atomic %llu of queue pair %u returned %llu",
-				(unsigned long long)m, lane, (unsigned long long)found);
-	}
-}
-
-static void check_cells(struct va_run *run, const struct bandwidth *b)
-{
-	const json_t *lanes = json_object_get(b->theirs, "lanes");
-	uint64_t found;
-
-	for (uint32_t i = 0; i < b->lane_count; i++) {
-		uint64_t posted = (uint64_t)json_integer_value(json_array_get(lanes, i));
-
-		memcpy(&found, b->out.at + (size_t)i * b->size, sizeof(found));
-		if (found != posted)
-			va_fail(run, "%llu atomics of queue pair %u left %llu",
-				(unsigned long long)posted, i, (unsigned long long)found);
-	}
-}
-
-/* What came by SEND lies in the places of its receives, what came by WRITE where it was sent. */
-static void check_arrived(struct va_run *run, const struct bandwidth *b, uint32_t lane)
-{
-	const json_t *posted = json_array_get(json_object_get(b->theirs, "lanes"), lane);
-	uint64_t count = b->opcode == IBV_WR_SEND ? b->lanes[lane].received
-						  : (uint64_t)json_integer_value(posted);
-
-	for (uint64_t m = 0; m < count && m < b->slots; m++)
-		va_pattern_must(run, slot_at(b, lane, m) + (b->is_ud ? GRH_BYTES : 0), b->size,
-				seed_of(run, !run->is_initiator), (uint64_t)lane * b->size,
-				b->opcode == IBV_WR_SEND ? "what SEND brought" : "what WRITE left");
-}
-
-static void check(struct va_run *run, const struct bandwidth *b)
-{
-	/* a WRITE of UC may have been lost, or a part of it, and nothing tells which */
-	bool is_whole = b->is_reliable || b->opcode == IBV_WR_SEND;
-
-	if (b->is_receiver && is_atomic(b))
-		check_cells(run, b);
-	for (uint32_t i = 0; i < b->lane_count; i++) {
-		if (b->is_sender && is_fetching(b))
-			check_fetched(run, b, i);
-		if (b->is_receiver && !is_fetching(b) && is_whole)
-			check_arrived(run, b, i);
-	}
-}
-
-/* ---- the result ---- */
-
-struct flow {
-	double messages;
-	double seconds;
-};
-
-static struct flow flow_of(const json_t *object, const char *count, const char *ns)
-{
-	double spent = roce_json_number(object, ns);
-
-	return (struct flow){roce_json_number(object, count), (spent > 0 ? spent : 1) / 1e9};
-}
-
-/* One direction: of RC what completed, of the others what arrived. */
-static struct flow direction(const struct bandwidth *b, const json_t *sender,
-			     const json_t *receiver)
-{
-	if (b->is_reliable || !b->has_receives)
-		return flow_of(sender, "completed", "sent_ns");
-	return flow_of(receiver, "received", "received_ns");
-}
-
-/* What one message takes on the Ethernet, as a shaper counts it: packets with all headers. */
-static double bytes_on_line(const struct bandwidth *b)
-{
-	uint32_t mtu = b->lanes[0].endpoint.mtu_bytes;
-	uint32_t packets = (b->size + mtu - 1) / mtu;
-	bool is_ipv4 = b->device.address.ss_family == AF_INET;
-	uint32_t headers = 14 + (is_ipv4 ? 20u : 40u) + 8 + 12 + 4; /* Ethernet IP UDP BTH ICRC */
-	double once = 0;
-
-	if (b->opcode == IBV_WR_RDMA_WRITE || b->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
-		once = RETH_BYTES;
-	if (b->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
-		once += IMM_BYTES;
-	if (b->opcode == IBV_WR_RDMA_READ) /* of the answer: its first packet and its last */
-		once = packets > 1 ? 2 * AETH_BYTES : AETH_BYTES;
-	if (b->lanes[0].endpoint.target_qp && !is_fetching(b))
-		headers += XRCETH_BYTES;
-	if (b->is_ud)
-		headers += DETH_BYTES;
-	return b->size + (double)packets * headers + once;
-}
-
-/* More than the line can carry proves that there was none. */
-static void report_line(struct va_run *run, double rate, double line)
-{
-	double percent = 100 * rate / line;
-
-	if (percent > LINE_PERCENT_MAX)
-		va_fail(run, "the line of %.3g Gb/s carried %.0f %% of that: it is not shaped",
-			line / GIGA, percent);
-	va_value(run, "line", percent);
-}
-
-static void report(struct va_run *run, struct bandwidth *b)
-{
-	uint64_t shape = va_number(run, "shape");
-	json_t *own = json_pack(
-		"{s:I, s:I, s:I, s:I, s:I, s:I}", "cpu_ns",
-		(json_int_t)(b->cpu_after_ns - b->cpu_before_ns), "span_ns",
-		(json_int_t)(b->ended - b->begun), "completed", (json_int_t)b->completed, "sent_ns",
-		(json_int_t)(b->sent_at - b->begun), "received", (json_int_t)b->received,
-		"received_ns", (json_int_t)(b->received_at - b->begun));
-	json_t *theirs = va_exchange(run, json_deep_copy(own));
-	struct flow flows[2] = {direction(b, own, theirs), direction(b, theirs, own)};
-	double sent = roce_json_number(own, "completed") + roce_json_number(theirs, "completed");
-	double arrived = roce_json_number(own, "received") + roce_json_number(theirs, "received");
-	double messages = 0;
-	double least = 0; /* of one direction */
-	double span;
-
-	for (int i = 0; i < (va_flag(run, "both") ? 2 : 1); i++) {
-		double one = flows[i].messages / flows[i].seconds;
-
-		messages += one;
-		least = i && least < one ? least : one;
-	}
-	va_value(run, "rate", messages * b->size * 8 / GIGA);
-	va_value(run, "messages", messages);
-	span = roce_json_number(theirs, "span_ns");
-	va_value(run, "target_cpu",
-		 100 * roce_json_number(theirs, "cpu_ns") / (span > 0 ? span : 1));
-	/* of WRITEs of UC nobody knows what came through */
-	if (shape && (b->is_reliable || b->has_receives))
-		report_line(run, least * bytes_on_line(b) * 8, (double)shape);
-	if (b->has_receives && !b->is_reliable)
-		va_value(run, "lost", sent > 0 ? 100 * (1 - arrived / sent) : 0);
-	va_detail(run, "counts", own);
-	va_detail(run, "inline", json_boolean(b->flags != 0));
-	va_detail(run, "mtu", json_integer(b->lanes[0].endpoint.mtu_bytes));
-	va_device_report(run, &b->device);
-	json_decref(theirs);
-}
+/* ---- the sides ---- */
 
 static void run_side(struct va_run *run)
 {
-	struct bandwidth b;
+	struct va_bandwidth b;
 
 	set_up(run, &b);
 	run_traffic(run, &b);
@@ -552,8 +327,8 @@ static void run_side(struct va_run *run)
 	va_barrier(run, "through");
 	if (va_number(run, "shape"))
 		va_link_unshape();
-	check(run, &b);
-	report(run, &b);
+	va_bandwidth_check(run, &b);
+	va_bandwidth_report(run, &b);
 	json_decref(b.theirs);
 	tear_down(run, &b);
 }

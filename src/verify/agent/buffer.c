@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define TARGET_SEED UINT64_C(0x7a7a7a7a7a7a7a7a)
+
 static size_t mapped_size(size_t bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -58,6 +60,11 @@ void va_buffer_exchange(struct va_run *run, const struct va_buffer *own, struct 
 		.bytes = (uint64_t)roce_json_integer(theirs, "bytes"),
 	};
 	json_decref(theirs);
+}
+
+uint64_t va_seed(const struct va_run *run, bool is_own)
+{
+	return run->is_initiator == is_own ? run->seed : run->seed ^ TARGET_SEED;
 }
 
 /* Eight bytes of the pattern at once: a mix of seed and place. */

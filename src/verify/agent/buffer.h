@@ -35,6 +35,8 @@ void va_buffer_destroy(struct va_run *run, struct va_buffer *buffer);
 /* Each side tells of one buffer and hears of the other's. */
 void va_buffer_exchange(struct va_run *run, const struct va_buffer *own, struct va_remote *out);
 
+/* What the bytes of one side follow from where both send: this side's own, or the other's. */
+uint64_t va_seed(const struct va_run *run, bool is_own);
 /* Bytes [offset, offset + length) of the pattern. */
 void va_pattern_fill(uint8_t *at, size_t length, uint64_t seed, uint64_t offset);
 /* How many are right before the first wrong one; `length` if all are. */

@@ -9,7 +9,6 @@
 
 #include <arpa/inet.h>
 
-#define GRH_BYTES      40
 #define AGAIN_NS       (100 * ROCE_NS_PER_MS)
 #define LOST_PART      100 /* more than one of so many is too many, */
 #define LOST_FREE      10  /* but for the first ones */
@@ -25,8 +24,8 @@ static void post_receive(struct va_run *run, struct va_echo *e)
 {
 	bool is_ud = e->endpoint->ah != NULL;
 
-	va_post_receive(run, e->endpoint, e->in, is_ud ? 0 : GRH_BYTES,
-			is_send(e) ? e->size + (is_ud ? GRH_BYTES : 0) : 0, 0);
+	va_post_receive(run, e->endpoint, e->in, is_ud ? 0 : VA_GRH_BYTES,
+			is_send(e) ? e->size + (is_ud ? VA_GRH_BYTES : 0) : 0, 0);
 }
 
 static void post_receives(struct va_run *run, struct va_echo *e)
@@ -52,7 +51,7 @@ static void take_own(struct va_run *run, struct va_echo *e)
 /* False: nothing was there. */
 static bool take_number(struct va_run *run, struct va_echo *e, uint32_t *out)
 {
-	uint32_t expected = e->size + (e->endpoint->ah ? GRH_BYTES : 0);
+	uint32_t expected = e->size + (e->endpoint->ah ? VA_GRH_BYTES : 0);
 	struct ibv_wc wc;
 	int n = ibv_poll_cq(e->endpoint->recv_cq, 1, &wc);
 

@@ -52,7 +52,8 @@ struct va_endpoint {
 	struct rdma_cm_id *id;
 };
 
-#define VA_QKEY 0x11111111u
+#define VA_QKEY	     0x11111111u
+#define VA_GRH_BYTES 40 /* stand in front of what a UD receive brings */
 
 void va_endpoint_create(struct va_run *run, struct va_device *device,
 			const struct va_endpoint_config *config, struct va_endpoint *out);

@@ -19,7 +19,6 @@
 #include <string.h>
 
 #define TIMEOUT_CODE   14 /* what is lost on purpose is asked for again after 67 ms */
-#define GRH_BYTES      40
 #define ADDERS	       4
 #define QUIET_NS       (50 * ROCE_NS_PER_MS)
 #define LAST_NS	       ROCE_NS_PER_S /* what came late meets a later batch; the last one has none */
@@ -73,7 +72,7 @@ static void set_up(struct va_run *run, struct integrity *c)
 		.is_ud = va_is(run, "op", "ud_send"),
 	};
 	c->has_imm = c->opcode == IBV_WR_SEND_WITH_IMM || c->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-	c->slot_bytes = (c->size + GRH_BYTES + 7) & ~7u;
+	c->slot_bytes = (c->size + VA_GRH_BYTES + 7) & ~7u;
 	va_impair(run);
 	if (*va_word(run, "impair"))
 		config.timeout = TIMEOUT_CODE;
@@ -176,7 +175,7 @@ static void send_one(struct va_run *run, struct integrity *c, uint64_t message)
 		.local_offset = slot_of(c, message),
 		.length = c->size,
 		.remote = c->opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? &c->remote : NULL,
-		.remote_offset = slot_of(c, message) + GRH_BYTES,
+		.remote_offset = slot_of(c, message) + VA_GRH_BYTES,
 		.wr_id = message,
 		.imm = (uint32_t)message,
 	};
@@ -205,8 +204,9 @@ static void send_all(struct va_run *run, struct integrity *c)
 static void receive_into(struct va_run *run, struct integrity *c, uint64_t receive)
 {
 	va_post_receive(
-		run, &c->endpoints[0], &c->in, slot_of(c, receive) + (c->is_ud ? 0 : GRH_BYTES),
-		c->opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? 0 : c->size + (c->is_ud ? GRH_BYTES : 0),
+		run, &c->endpoints[0], &c->in, slot_of(c, receive) + (c->is_ud ? 0 : VA_GRH_BYTES),
+		c->opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? 0
+							: c->size + (c->is_ud ? VA_GRH_BYTES : 0),
 		receive);
 }
 
@@ -232,8 +232,8 @@ static void check_received(struct va_run *run, struct integrity *c, const struct
 	must_be(run, "the receive", "wr_id", wc->wr_id, receive, message);
 	must_be(run, "the receive", "opcode", wc->opcode,
 		is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV, message);
-	must_be(run, "the receive", "byte_len", wc->byte_len, c->size + (c->is_ud ? GRH_BYTES : 0),
-		message);
+	must_be(run, "the receive", "byte_len", wc->byte_len,
+		c->size + (c->is_ud ? VA_GRH_BYTES : 0), message);
 	must_be(run, "the receive", "flag of an immediate", (wc->wc_flags & IBV_WC_WITH_IMM) != 0,
 		c->has_imm, message);
 	must_be(run, "the receive", "qp_num", wc->qp_num, va_endpoint_receive_qpn(&c->endpoints[0]),
@@ -249,7 +249,7 @@ static void check_received(struct va_run *run, struct integrity *c, const struct
 	if (message >= c->messages || !mark_seen(c, message))
 		va_fail(run, "message %llu came twice, or was never sent",
 			(unsigned long long)message);
-	va_pattern_must(run, c->in.at + slot_of(c, receive) + GRH_BYTES, c->size, run->seed,
+	va_pattern_must(run, c->in.at + slot_of(c, receive) + VA_GRH_BYTES, c->size, run->seed,
 			message * c->size, "what a message brought");
 	if (c->is_ud)
 		check_grh(run, c, c->in.at + slot_of(c, receive), message);
@@ -311,7 +311,7 @@ static void write_and_read(struct va_run *run, struct integrity *c, uint64_t mes
 		.length = c->size,
 		.remote = &c->remote,
 		/* the next one overwrites half of it, so that a READ of before is seen */
-		.remote_offset = (size_t)message % 2 * (c->size / 2 + 1) % GRH_BYTES,
+		.remote_offset = (size_t)message % 2 * (c->size / 2 + 1) % VA_GRH_BYTES,
 		.wr_id = 2 * message,
 		/* without it the WRITE may overtake the READ before it, in whose answer it then
 		   shows */

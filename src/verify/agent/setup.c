@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define CELL_BYTES 64 /* of a queue pair: a GRH, and its message */
-#define GRH_BYTES  40
 #define TEXT_BYTES 8
 
 enum step { STEP_CREATE, STEP_INIT, STEP_RTR, STEP_RTS, STEP_DESTROY, STEP_COUNT };
@@ -175,7 +174,7 @@ static void send_one(struct va_run *run, struct setup *s, struct one *one, uint3
 
 static void use(struct va_run *run, struct setup *s, uint32_t count, uint64_t number)
 {
-	uint32_t grh = s->config.type == IBV_QPT_UD ? GRH_BYTES : 0;
+	uint32_t grh = s->config.type == IBV_QPT_UD ? VA_GRH_BYTES : 0;
 	struct ibv_wc wc;
 
 	for (uint32_t i = 0; i < count; i++) {

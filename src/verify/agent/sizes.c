@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GRH_BYTES	40
 #define GUARD_BYTES	4096u /* in front of the message and behind it */
 #define GUARD		0x5c
 #define EDGES_MAX	96u
@@ -136,7 +135,7 @@ static void paint(struct va_run *run, const struct sizes *s, uint64_t size)
 static void check_guards(struct va_run *run, const struct sizes *s, uint64_t size)
 {
 	const uint8_t *behind = message_at(s) + size;
-	uint32_t before = s->is_ud ? GUARD_BYTES - GRH_BYTES : GUARD_BYTES;
+	uint32_t before = s->is_ud ? GUARD_BYTES - VA_GRH_BYTES : GUARD_BYTES;
 
 	for (uint32_t i = 0; i < before; i++) {
 		if (s->in.at[i] != GUARD)
@@ -270,7 +269,7 @@ static void request(struct va_run *run, struct sizes *s, uint64_t size)
 
 static void post_receive(struct va_run *run, struct sizes *s, uint64_t size)
 {
-	uint32_t grh = s->is_ud ? GRH_BYTES : 0;
+	uint32_t grh = s->is_ud ? VA_GRH_BYTES : 0;
 	bool is_send = s->opcode != IBV_WR_RDMA_WRITE_WITH_IMM;
 
 	va_post_receive(run, &s->endpoint, &s->in, GUARD_BYTES - grh,
@@ -281,7 +280,7 @@ static void check_receive(struct va_run *run, const struct sizes *s, const struc
 			  uint64_t size)
 {
 	bool is_write = s->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-	uint64_t bytes = size + (s->is_ud ? GRH_BYTES : 0);
+	uint64_t bytes = size + (s->is_ud ? VA_GRH_BYTES : 0);
 
 	if (wc->byte_len != bytes || wc->wr_id != size)
 		va_fail(run, "a message of %llu B came as one of %u B, wr_id %llu",
