@@ -66,6 +66,10 @@ static const struct advice table[] = {
 	 "Without loss: path MTU, PCIe width (lspci LnkSta), one core at its end, too few queue "
 	 "pairs. With loss (out_of_sequence): the RoCE class is not lossless on some hop, or "
 	 "headroom is too small."},
+	{NULL, " on purpose",
+	 "What should have harmed packets did not, or not enough of them: libraries of another "
+	 "uroce (uroce devices -v), or a plan with too few messages. The case's detail `harm` has "
+	 "the counts, the device's hw_counters the same (io_impair_*)."},
 	{"resilience", NULL,
 	 "Timers decide how long a fault lasts: retry_cnt, timeout, and the adapter's own lower "
 	 "bound."},

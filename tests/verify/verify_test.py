@@ -165,6 +165,20 @@ cases:
     parameters: {how: killed, op: fetch_add}
 """
 
+# Damage to one packet of 100; to one of 10,000, of a few.
+HARM = """\
+name: harm
+cases:
+  - name: c/damaged
+    kind: integrity
+    proves: no damaged byte comes
+    parameters: {op: send, size: 4KiB, messages: 2000, impair: "corrupt=1%", impaired: both}
+  - name: c/unharmed
+    kind: integrity
+    proves: nothing
+    parameters: {op: send, messages: 64, impair: "corrupt=0.01%"}
+"""
+
 # One case that lasts, and one behind it.
 LONG = """\
 name: long
@@ -322,6 +336,20 @@ class Places(Verify):
         self.assertEqual(case["verdict"], "skipped", done.output())
         # the machine has as much, or not even that
         self.assertRegex(case["reason"], "MiB of memory (cannot be had|are free)")
+
+    def test_harm(self):
+        """What came to harm is told, and right messages of which nothing did prove nothing."""
+        report = self.run_plan(HARM, status=1)
+        self.assertEqual(verdicts(report), {"c/damaged": "pass", "c/unharmed": "fail"})
+        damaged, unharmed = report["cases"]
+        target = damaged["detail"]["target"]["harm"]
+        self.assertGreaterEqual(target["packets_received"], 8000)
+        self.assertIn(target["corrupted"], range(20, 200))
+        self.assertIn(target["bad_icrc"], range(20, target["corrupted"] + 1))
+        self.assertIn("corrupted", damaged["detail"]["initiator"]["harm"])
+        self.assertEqual(unharmed["detail"]["target"]["harm"]["corrupted"], 0)
+        self.assertRegex(unharmed["reason"],
+                         r"none of \d+ packets was corrupted on purpose, so nothing is proved")
 
     def test_threshold_not_held(self):
         report = self.run_plan(PLAN, "--only", "a/write", "--profile", "tight", status=1)
