@@ -66,12 +66,10 @@ def rows(output):
 class Local(Perf):
     def test_latency(self):
         for test, options in (("write_lat", ()), ("write_lat", ("-c", "UC", "-s", "3000")),
-                              ("ib_send_lat", ("-s", "5000")), ("read_lat", ("-s", "64K")),
-                              ("atomic_lat", ()), ("atomic_lat", ("-A", "CMP_AND_SWAP")),
+                              ("ib_send_lat", ("-s", "5000", "-c", "XRC")), ("read_lat", ("-s", "64K")),
+                              ("atomic_lat", ()), ("atomic_lat", ("-A", "CMP_AND_SWAP", "-c", "XRC")),
                               ("ud_send_lat", ()), ("send_lat", ("-c", "UC")),
-                              ("ib_send_lat", ("-c", "XRC")),
                               ("write_lat", ("-c", "XRC", "-s", "3000")),
-                              ("read_lat", ("-c", "XRC")), ("atomic_lat", ("-c", "XRC")),
                               ("write_lat", ("-R",))):
             with self.subTest(test=test, options=options):
                 shown = self.run_perf(test, "--local", *FEW, *options)
@@ -87,11 +85,10 @@ class Local(Perf):
                 self.assertLess(len(shown.splitlines()), 30)
 
     def test_bandwidth(self):
-        for test, options in (("write_bw", ()), ("write_bw", ("-q", "3", "-b", "-t", "16")),
+        for test, options in (("write_bw", ()), ("ib_write_bw", ("-c", "XRC", "-q", "3", "-b", "-t", "16")),
                               ("write_imm_bw", ("-c", "UC")), ("read_bw", ("-R", "-q", "2")), ("read_bw", ("-s", "4K")),
                               ("send_bw", ("-I", "64", "-s", "64")), ("atomic_bw", ()),
-                              ("ib_write_bw", ("-c", "XRC", "-q", "2", "-b")),
-                              ("send_bw", ("-c", "XRC")), ("ud_send_bw", ()), ("ib_write_bw", ("-n", "333", "-F"))):
+                              ("ud_send_bw", ()), ("ib_write_bw", ("-n", "333", "-F"))):
             with self.subTest(test=test, options=options):
                 if "-n" not in options:
                     options = (*options, "-D", "0.2")

@@ -167,9 +167,9 @@ ROWS = [
     ("missing-limit", EACH, "function/srq_limit", r"no event of the limit of 16 receives"),
     ("wrong-limits", EACH, "resources/depth", r"ibv_create_qp|pieces"),
     # ---- the other kinds of cases ----
-    ("wrong-byte", EACH, "threads/8", r"what a thread's WRITEs left"),
-    ("wrong-byte", "1/100", "registration/pool", r"what WRITEs left"),
-    ("wrong-byte", "1/100", "setup/rdma_cm", r"what a new connection brought"),
+    ("wrong-byte", EACH, "threads/8", r"what a thread's WRITEs left", MORE),
+    ("wrong-byte", "1/100", "registration/pool", r"what WRITEs left", MORE),
+    ("wrong-byte", "1/100", "setup/rdma_cm", r"what a new connection brought", MORE),
     ("wrong-byte", EACH, "latency/send_sizes", r"what SEND brought", MORE),
     ("stale-read", EACH, "latency/read_sizes", r"what READ brought", MORE),
     ("wrong-byte", "1/10", "bandwidth/xrc_send", r"what SEND brought", MORE),
@@ -221,8 +221,8 @@ ROWS = [
         "5g_write_64_qps")),
 ]
 
-# Of plain sockets: no fault of an adapter shows there.
-WITHOUT_FAULT = {"udp_latency", "stream"}
+# Of plain sockets and the processors: no fault of an adapter shows there.
+WITHOUT_FAULT = {"udp_latency", "stream", "processors"}
 PLAN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "verify", "plan")
 
 # Less than a case minds, which it counts: (fault, rate, case, number).
