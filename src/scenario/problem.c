@@ -2,6 +2,8 @@
 /* Formats the lines; bytes of the file that are no printable text are shown as '?'. */
 #include "scenario/problem.h"
 
+#include "base/plain.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,10 +30,7 @@ void roce_problem_add(struct roce_problems *problems, uint32_t line, const char 
 	va_start(ap, fmt);
 	vsnprintf(out + n, ROCE_PROBLEM_TEXT_MAX - (size_t)n, fmt, ap);
 	va_end(ap);
-	for (char *p = out; *p; p++) {
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-	}
+	roce_plain_make(out);
 	/* The same mistake is met again wherever its key applies. */
 	for (uint32_t i = 0; i + 1 < problems->count; i++) {
 		if (strcmp(problems->text[i], out) == 0) {

@@ -2,9 +2,12 @@
 /*
  * Loads the one document. Its nesting is looked at before, since the library takes time that grows
  * with the square of it. Then it is walked once as its readers will walk it, which finds what would
- * be endless or out of proportion through aliases, and texts that a byte 0 would cut short unseen.
+ * be endless or out of proportion through aliases, texts that a byte 0 would cut short unseen, and
+ * those that would steer the terminal they are shown on (escapes in quotes can write all of it).
  */
 #include "scenario/yaml.h"
+
+#include "base/plain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +47,11 @@ static bool walk(struct walk *w, roce_yaml_node_t index, int depth)
 	if (node->type == YAML_SCALAR_NODE &&
 	    strlen((const char *)node->data.scalar.value) != node->data.scalar.length) {
 		roce_problem_add(w->problems, line, "a byte 0 in a value");
+		return false;
+	}
+	if (node->type == YAML_SCALAR_NODE &&
+	    !roce_plain_is((const char *)node->data.scalar.value, true)) {
+		roce_problem_add(w->problems, line, "a control character in a value");
 		return false;
 	}
 	for (uint32_t i = 0; i < count; i++) {

@@ -2,6 +2,7 @@
 /* The record's memory; what is written of it is in record_json.c and record_junit.c. */
 #include "verify/record.h"
 
+#include "base/plain.h"
 #include "verify/kind.h"
 
 #include <stdarg.h>
@@ -98,8 +99,8 @@ void roce_verify_outcome_reason(struct roce_verify_outcome *outcome, const char 
 	if (vasprintf(&text, fmt, ap) < 0)
 		text = NULL;
 	va_end(ap);
-	for (unsigned char *p = (unsigned char *)text; p && *p; p++)
-		*p = *p < 0x20 || *p == 0x7f ? '?' : *p;
+	if (text)
+		roce_plain_make(text);
 	free(outcome->reason);
 	outcome->reason = text;
 }

@@ -6,6 +6,7 @@
 #include "verify/run.h"
 
 #include "base/clock.h"
+#include "base/plain.h"
 #include "base/prng.h"
 #include "verify/judge.h"
 #include "verify/kind.h"
@@ -45,6 +46,8 @@ __attribute__((format(printf, 2, 3))) static bool break_off(struct runner *r, co
 	if (vasprintf(&r->record->broken_off, fmt, ap) < 0)
 		r->record->broken_off = NULL;
 	va_end(ap);
+	if (r->record->broken_off)
+		roce_plain_make(r->record->broken_off); /* a peer's words may be in it */
 	return false;
 }
 
