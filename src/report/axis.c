@@ -8,6 +8,9 @@
 #define TICKS_WANTED 5.0
 #define SIZE_TICKS   7
 #define CLOSE_TICKS  9
+/* Whatever a damaged file says, steps and logarithms stay numbers. */
+#define VALUE_MAX 1e300
+#define VALUE_MIN 1e-300
 
 struct prefix {
 	double scale; /* base units in one */
@@ -85,6 +88,7 @@ static void fit_linear(struct roce_axis *axis, double min, double max)
 		min = 0; /* lengths are compared from zero, and one alone is */
 	if (max <= min)
 		max = min + (min != 0 ? fabs(min) : 1);
+	max = fmax(max, min + VALUE_MIN);
 	step = round_step(max - min);
 	axis->min = floor(min / step + 1e-9) * step;
 	axis->max = ceil(max / step - 1e-9) * step;
@@ -109,6 +113,8 @@ static void fit_log(struct roce_axis *axis, double min, double max)
 		max = 1;
 	if (min <= 0 || min > max)
 		min = max / 1e3;
+	min = fmax(min, VALUE_MIN);
+	max = fmax(max, VALUE_MIN);
 	first = (int)floor(log(min) / log(base) + 1e-9);
 	last = (int)ceil(log(max) / log(base) - 1e-9);
 	if (last == first)
@@ -148,6 +154,12 @@ static bool is_tick(int number, int span)
 	return span <= CLOSE_TICKS || digit == 0 || (digit == 2 && span <= 2 * CLOSE_TICKS);
 }
 
+/* Of what is to be shown; no number at all is as large as can be. */
+static double within(double value)
+{
+	return fmax(-VALUE_MAX, fmin(value, VALUE_MAX));
+}
+
 /* The unit that suits `value`. */
 static void set_unit(struct roce_axis *axis, double value)
 {
@@ -165,10 +177,14 @@ void roce_axis_fit_close(struct roce_axis *axis, enum roce_quantity quantity, do
 	int first, last;
 
 	*axis = (struct roce_axis){.quantity = quantity, .is_log = true};
+	min = within(min);
+	max = within(max);
 	if (max <= 0)
 		max = 1;
 	if (min <= 0 || min > max)
 		min = max / 1e3;
+	min = fmax(min, VALUE_MIN);
+	max = fmax(max, VALUE_MIN);
 	first = grid_below(min);
 	last = grid_below(max);
 	if (grid_at(last) < max * (1 - 1e-9) || last == first)
@@ -188,9 +204,9 @@ void roce_axis_fit(struct roce_axis *axis, enum roce_quantity quantity, bool is_
 {
 	*axis = (struct roce_axis){.quantity = quantity, .is_log = is_log};
 	if (is_log)
-		fit_log(axis, min, max);
+		fit_log(axis, within(min), within(max));
 	else
-		fit_linear(axis, min, max);
+		fit_linear(axis, within(min), within(max));
 	/* decades are counted up from 1, other ranges down from their largest */
 	set_unit(axis, is_log || fabs(axis->min) > fabs(axis->max) ? axis->min : axis->max);
 }

@@ -179,12 +179,36 @@ static void values_have_three_digits_and_a_unit(void **state)
 	}
 }
 
+/* What only a damaged file or a lying peer says ends too. */
+static void the_largest_numbers_have_an_axis(void **state)
+{
+	static const double values[] = {
+		-INFINITY, -1.7e308, 0, 5e-324, 1e308, 1.7976931348623157e308, INFINITY};
+	size_t count = sizeof(values) / sizeof(values[0]);
+	struct roce_axis axis;
+
+	(void)state;
+	for (size_t i = 0; i < count * count; i++) {
+		double min = values[i / count], max = values[i % count];
+
+		roce_axis_fit_close(&axis, ROCE_QUANTITY_SECONDS, min, max);
+		assert_true(axis.max > axis.min && isfinite(axis.max));
+		assert_in_range(axis.tick_count, 1, ROCE_AXIS_TICKS_MAX);
+		for (int is_log = 0; is_log < 2; is_log++) {
+			roce_axis_fit(&axis, ROCE_QUANTITY_COUNT, is_log, min, max);
+			assert_true(axis.max > axis.min && isfinite(axis.max));
+			assert_in_range(axis.tick_count, 1, ROCE_AXIS_TICKS_MAX);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lengths_start_at_zero),
 		cmocka_unit_test(a_narrow_range_does_not_start_at_zero),
 		cmocka_unit_test(nothing_and_one_value_have_an_axis),
+		cmocka_unit_test(the_largest_numbers_have_an_axis),
 		cmocka_unit_test(a_logarithmic_axis_counts_decades),
 		cmocka_unit_test(any_range_has_good_ticks),
 		cmocka_unit_test(a_trimmed_axis_ends_with_the_data),

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define FAMILIES_MAX 64u
+#define CURVES_MAX   256u /* of a case; a peer may send a million */
 
 struct family {
 	const char *name; /* of the first of them, in the group */
@@ -386,7 +387,7 @@ static void draw_case_curves(const struct roce_verify_outcome *o, const char *un
 		.series = series,
 	};
 
-	for (size_t i = 0; i < json_array_size(o->curves); i++) {
+	for (size_t i = 0; i < json_array_size(o->curves) && i < CURVES_MAX; i++) {
 		const json_t *curve = json_array_get(o->curves, i);
 		const json_t *given = json_object_get(curve, "points");
 		const char *its = json_string_value(json_object_get(curve, "unit"));
@@ -427,7 +428,7 @@ static void draw_case_curves(const struct roce_verify_outcome *o, const char *un
 /* One picture for each unit, in the order in which they come. */
 static void draw_all_case_curves(const struct roce_verify_outcome *o, FILE *out)
 {
-	for (size_t i = 0; i < json_array_size(o->curves); i++) {
+	for (size_t i = 0; i < json_array_size(o->curves) && i < CURVES_MAX; i++) {
 		const char *unit =
 			json_string_value(json_object_get(json_array_get(o->curves, i), "unit"));
 		bool is_new = true;

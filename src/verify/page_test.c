@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report/markup_check.h"
 
@@ -182,6 +183,36 @@ static void page__has_every_case_and_nothing_foreign(void **state)
 	drop(&f);
 }
 
+/* A peer that lies about its pictures costs a moment, and the page stays one. */
+static void page__of_any_pictures_is_well_formed(void **state)
+{
+	struct fixture f = {0};
+	struct roce_verify_outcome *o;
+	char *page = NULL;
+	size_t size;
+	FILE *out;
+
+	(void)state;
+	make(&f, 1);
+	o = &f.record.outcomes[0];
+	json_decref(o->histogram);
+	o->histogram = json_pack("{s:s, s:[[f,f,f],[f,f,f],[s,i]]}", "unit", "Gb/s", "buckets",
+				 1e300, 1.7e308, 1e308, 5e-324, 1e-323, 1.0, "x", 1);
+	json_object_set_new(o->values, "p99", json_real(1.7e308));
+	o->curves = json_array();
+	for (int i = 0; i < 60000; i++)
+		json_array_append_new(o->curves, json_pack("{s:o}", "unit", json_sprintf("%d", i)));
+	out = open_memstream(&page, &size);
+	assert_non_null(out);
+	(void)alarm(60);
+	assert_true(roce_verify_page(&f.record, out));
+	(void)alarm(0);
+	assert_int_equal(fclose(out), 0);
+	assert_well_formed(page);
+	free(page);
+	drop(&f);
+}
+
 /* Values over the size, and the tails of three sizes, are one picture each; a case alone has its
  * histogram. */
 static void page__pictures_gather_sizes(void **state)
@@ -298,6 +329,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(page__has_every_case_and_nothing_foreign),
+		cmocka_unit_test(page__of_any_pictures_is_well_formed),
 		cmocka_unit_test(page__pictures_gather_sizes),
 		cmocka_unit_test(page__failures_come_first_with_all_that_is_known),
 		cmocka_unit_test(page__commands_do_it_again),
