@@ -11,6 +11,7 @@
 
 #include "verify/auth.h"
 #include "verify/handshake.h"
+#include "verify/lines.h"
 #include "verify/network.h"
 #include "verify/protocol.h"
 #include "verify/server.h"
@@ -74,8 +75,8 @@ static json_t *make_where(const struct roce_verify_options *o, int side, const c
 
 	if (o->is_self_test && !device)
 		device = "uroce_lo";
-	if (device)
-		json_object_set_new(where, "device", json_string(device));
+	if (device) /* one that is no text is found nowhere, and not passed over */
+		json_object_set_new(where, "device", roce_json_plain(device));
 	if (*address)
 		json_object_set_new(where, "address", json_string(address));
 	if (o->gid_index != UINT64_MAX)

@@ -6,8 +6,10 @@
 #include "verify/lines.h"
 
 #include "base/clock.h"
+#include "base/plain.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +38,13 @@ static int make_room(struct roce_lines *lines)
 	size_t size = lines->size ? 2 * lines->size : FIRST_SIZE;
 	char *buffer;
 
-	if (lines->used < lines->size)
+	if (lines->begin + lines->used < lines->size)
 		return 0;
+	if (lines->begin) {
+		memmove(lines->buffer, lines->buffer + lines->begin, lines->used);
+		lines->begin = 0;
+		return 0;
+	}
 	if (lines->size >= lines->line_max)
 		return -EMSGSIZE;
 	if (size > lines->line_max)
@@ -54,12 +61,13 @@ int roce_lines_fill(struct roce_lines *lines)
 {
 	for (;;) {
 		int rc = make_room(lines);
+		size_t end;
 		ssize_t n;
 
 		if (rc) /* whole lines that wait are no mistake */
 			return lines->used && memchr(lines->buffer, '\n', lines->used) ? 0 : rc;
-		n = recv(lines->fd, lines->buffer + lines->used, lines->size - lines->used,
-			 MSG_DONTWAIT);
+		end = lines->begin + lines->used;
+		n = recv(lines->fd, lines->buffer + end, lines->size - end, MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -72,11 +80,13 @@ int roce_lines_fill(struct roce_lines *lines)
 	}
 }
 
+/* Lines are not moved one by one: a peer may send a million in one go. */
 int roce_lines_take(struct roce_lines *lines, json_t **out)
 {
-	char *end = lines->used > lines->scanned ? memchr(lines->buffer + lines->scanned, '\n',
-							  lines->used - lines->scanned)
-						 : NULL;
+	const char *begin = lines->buffer + lines->begin;
+	const char *end = lines->used > lines->scanned ? memchr(begin + lines->scanned, '\n',
+								lines->used - lines->scanned)
+						       : NULL;
 	json_t *object;
 	size_t length;
 
@@ -84,10 +94,10 @@ int roce_lines_take(struct roce_lines *lines, json_t **out)
 		lines->scanned = lines->used;
 		return 0;
 	}
-	length = (size_t)(end - lines->buffer);
-	object = json_loadb(lines->buffer, length, JSON_REJECT_DUPLICATES, NULL);
+	length = (size_t)(end - begin);
+	object = json_loadb(begin, length, JSON_REJECT_DUPLICATES, NULL);
 	lines->used -= length + 1;
-	memmove(lines->buffer, end + 1, lines->used);
+	lines->begin = lines->used ? lines->begin + length + 1 : 0;
 	lines->scanned = 0;
 	if (!json_is_object(object)) {
 		json_decref(object);
@@ -199,4 +209,23 @@ void roce_json_format(const json_t *value, char *out, size_t size)
 		snprintf(out, size, "%.4g", json_real_value(value));
 	else if (json_is_boolean(value))
 		snprintf(out, size, "%s", json_is_true(value) ? "yes" : "no");
+	roce_plain_make(out); /* one that is cut may end within a character */
+}
+
+json_t *roce_json_plain(const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+	json_t *json;
+
+	if (!copy)
+		return json_null();
+	roce_plain_make(copy);
+	json = json_string(copy);
+	free(copy);
+	return json;
+}
+
+json_t *roce_json_real(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
 }

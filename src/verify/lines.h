@@ -16,9 +16,10 @@ struct roce_lines {
 	int fd; /* the caller's; -1: closed */
 	size_t line_max;
 	char *buffer;
-	size_t used;
+	size_t begin; /* what was taken stands before it, and goes when room is needed */
+	size_t used;  /* behind it */
 	size_t size;
-	size_t scanned; /* no end of line before it */
+	size_t scanned; /* of what is behind it: there is no end of line */
 };
 
 void roce_lines_init(struct roce_lines *lines, int fd, size_t line_max);
@@ -40,6 +41,10 @@ const char *roce_json_text(const json_t *object, const char *name);
 double roce_json_number(const json_t *object, const char *name);
 /* A text, a number or yes and no as people read it; "" for anything else. */
 void roce_json_format(const json_t *value, char *out, size_t size);
+/* A text that need not be UTF-8, which JSON is (a path, say), made plain; null for NULL. */
+json_t *roce_json_plain(const char *text);
+/* null for what JSON has no number for. */
+json_t *roce_json_real(double value);
 /* Of a whole number only: a peer's 1e300 is none, and fits no type of ours. */
 json_int_t roce_json_integer(const json_t *object, const char *name);
 

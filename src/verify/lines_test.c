@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -109,6 +110,30 @@ static void lines__refuses_what_is_too_long(void **state)
 	assert_int_equal(roce_lines_send(&e->lines, json_pack("{s:s}", "is", text)), -EMSGSIZE);
 }
 
+/* As many as a buffer holds take no longer than others do. */
+static void lines__takes_a_million_short_ones(void **state)
+{
+	enum { LINES = 700000 };
+	struct ends *e = *state;
+	json_t *object;
+
+	roce_lines_fini(&e->lines);
+	roce_lines_init(&e->lines, -1, 4u << 20);
+	e->lines.size = 3 * (size_t)LINES;
+	e->lines.used = e->lines.size;
+	e->lines.buffer = malloc(e->lines.size);
+	assert_non_null(e->lines.buffer);
+	for (size_t i = 0; i < LINES; i++)
+		memcpy(e->lines.buffer + 3 * i, "{}\n", 3);
+	(void)alarm(30);
+	for (size_t i = 0; i < LINES; i++) {
+		assert_int_equal(roce_lines_take(&e->lines, &object), 1);
+		json_decref(object);
+	}
+	(void)alarm(0);
+	assert_int_equal(roce_lines_take(&e->lines, &object), 0);
+}
+
 static void lines__end_and_time(void **state)
 {
 	struct ends *e = *state;
@@ -150,14 +175,29 @@ static void lines__sends_what_it_receives(void **state)
 	roce_lines_fini(&other);
 }
 
+static void json__text_that_is_cut_stays_text(void **state)
+{
+	json_t *text = json_string("abcd\u00e9");
+	char out[6];
+
+	(void)state;
+	roce_json_format(text, out, sizeof(out));
+	assert_string_equal(out, "abcd?");
+	json_decref(text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(lines__in_pieces_and_together),   TEST(lines__refuses_what_is_no_object),
-		TEST(lines__refuses_what_is_too_long), TEST(lines__end_and_time),
+		TEST(lines__in_pieces_and_together),
+		TEST(lines__refuses_what_is_no_object),
+		TEST(lines__refuses_what_is_too_long),
+		TEST(lines__takes_a_million_short_ones),
+		TEST(lines__end_and_time),
 		TEST(lines__sends_what_it_receives),
+		TEST(json__text_that_is_cut_stays_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

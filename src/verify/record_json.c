@@ -3,14 +3,13 @@
 #include "verify/record.h"
 
 #include "verify/kind.h"
+#include "verify/lines.h"
 #include "verify/primitives.h"
 #include "verify/protocol.h"
 
-#include <math.h>
-
 static json_t *number_or_null(bool is_there, double value)
 {
-	return is_there && isfinite(value) ? json_real(value) : json_null();
+	return is_there ? roce_json_real(value) : json_null();
 }
 
 static json_t *limit_json(const struct roce_verify_outcome *o)
@@ -79,13 +78,14 @@ json_t *roce_verify_record_json(const struct roce_verify_record *record)
 				    json_integer(roce_verify_record_count(
 					    record, (enum roce_verify_verdict)v)));
 	return json_pack(
-		"{s:s, s:s, s:i, s:s, s:s, s:s, s:s?, s:I, s:i, s:s, s:s?, s:s, s:f, s:b, s:s?, "
+		"{s:s, s:s, s:i, s:s, s:o, s:s, s:o, s:I, s:i, s:s, s:o, s:s, s:f, s:b, s:s?, "
 		"s:o, s:{s:O?, s:O?}, s:o, s:o}",
 		"program", "uroce verify", "version", UROCE_VERSION, "protocol",
-		ROCE_VERIFY_PROTOCOL, "plan", record->plan->name, "plan_file", record->plan->file,
-		"profile", record->profile, "profile_file", record->profile_file, "seed",
-		(json_int_t)record->seed, "repeat", (int)record->repeat, "place", record->place,
-		"peer", record->peer, "started", started, "seconds", record->seconds, "complete",
+		ROCE_VERIFY_PROTOCOL, "plan", record->plan->name, "plan_file",
+		roce_json_plain(record->plan->file), "profile", record->profile, "profile_file",
+		roce_json_plain(record->profile_file), "seed", (json_int_t)record->seed, "repeat",
+		(int)record->repeat, "place", record->place, "peer", roce_json_plain(record->peer),
+		"started", started, "seconds", record->seconds, "complete",
 		(int)record->is_complete, "broken_off", record->broken_off, "totals", totals,
 		"environment", "initiator", record->facts[ROCE_VERIFY_INITIATOR], "target",
 		record->facts[ROCE_VERIFY_TARGET], "primitives",

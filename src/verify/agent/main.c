@@ -85,7 +85,7 @@ static void insist(const struct own_choice *own, json_t *order)
 		json_object_set_new(order, "where", where);
 	}
 	if (own->device)
-		json_object_set_new(where, "device", json_string(own->device));
+		json_object_set_new(where, "device", roce_json_plain(own->device));
 	if (own->quirks)
 		json_object_set_new(where, "quirks", json_string(own->quirks));
 	if (own->port >= 0)
