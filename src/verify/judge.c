@@ -12,7 +12,7 @@
 #define EXCUSED_MAX 100 /* times: others make things slower, but not without end */
 
 /* Numbers of both sides, the initiator's where both have one. False: one that no report could
- * show. */
+ * show, or below 0, which no quantity is, and which would hold any upper threshold. */
 static bool take_values(struct roce_verify_outcome *o, json_t *const results[ROCE_VERIFY_SIDES])
 {
 	o->values = json_object();
@@ -26,7 +26,7 @@ static bool take_values(struct roce_verify_outcome *o, json_t *const results[ROC
 			bool is_known = roce_verify_number_find(o->c->kind, name) >= 0;
 
 			if (!is_known || !json_is_number(value) ||
-			    !isfinite(json_number_value(value))) {
+			    !isfinite(json_number_value(value)) || json_number_value(value) < 0) {
 				o->verdict = ROCE_VERIFY_FAIL;
 				roce_verify_outcome_reason(
 					o, "the %s sent %s %s, %s kind %s",
@@ -88,6 +88,22 @@ static bool take_verdict(struct roce_verify_outcome *o, json_t *const results[RO
 		roce_verify_outcome_reason(o, "both sides: %s", reasons[0]);
 	else
 		roce_verify_outcome_reason(o, "initiator: %s; target: %s", reasons[0], reasons[1]);
+	return true;
+}
+
+/* "ok" is a word that has to be said; whatever else a side said was neither "fail" nor "skip". */
+static bool have_both_said_ok(struct roce_verify_outcome *o,
+			      json_t *const results[ROCE_VERIFY_SIDES])
+{
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		if (results[side] && strcmp(roce_json_text(results[side], "verdict"), "ok") == 0)
+			continue;
+		o->verdict = ROCE_VERIFY_FAIL;
+		roce_verify_outcome_reason(o, "the %s gave no %s",
+					   roce_verify_side_str((enum roce_verify_side)side),
+					   results[side] ? "verdict" : "result");
+		return false;
+	}
 	return true;
 }
 
@@ -223,13 +239,6 @@ void roce_verify_judge(struct roce_verify_outcome *outcome,
 	if (take_verdict(outcome, results, "fail", ROCE_VERIFY_FAIL) || !is_good ||
 	    take_verdict(outcome, results, "skip", ROCE_VERIFY_SKIPPED))
 		return;
-	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
-		if (results[side])
-			continue;
-		outcome->verdict = ROCE_VERIFY_FAIL;
-		roce_verify_outcome_reason(outcome, "the %s gave no result",
-					   roce_verify_side_str((enum roce_verify_side)side));
-		return;
-	}
-	judge_value(outcome, record);
+	if (have_both_said_ok(outcome, results))
+		judge_value(outcome, record);
 }

@@ -184,10 +184,18 @@ static void judge__failure_of_either_side_counts(void **state)
 	/* a peer's words do not steer the terminal */
 	expect(f, "a/most", OK, FAIL("\\u001b[2Jx\\ny \u00e9"), ROCE_VERIFY_FAIL,
 	       "target: ?[2Jx?y \u00e9");
+	expect(f, "a/most", OK, FAIL("\\u009b2J\\ufffe"), ROCE_VERIFY_FAIL, "target: ??2J???");
 	expect(f, "a/most", SKIP("no atomics"), OK, ROCE_VERIFY_SKIPPED, "initiator: no atomics");
 	expect(f, "a/most", SKIP("none"), NULL, ROCE_VERIFY_SKIPPED, "initiator: none");
 	expect(f, "a/most", P50(1), NULL, ROCE_VERIFY_FAIL, "the target gave no result");
 	expect(f, "a/most", NULL, NULL, ROCE_VERIFY_FAIL, "the initiator gave no result");
+	/* nothing passes by another word */
+	expect(f, "a/most", P50(1), "{\"verdict\":\"fine\"}", ROCE_VERIFY_FAIL,
+	       "the target gave no verdict");
+	expect(f, "a/most", P50(1), "{\"verdict\":1}", ROCE_VERIFY_FAIL,
+	       "the target gave no verdict");
+	expect(f, "a/most", "{\"values\":{\"p50\":1}}", OK, ROCE_VERIFY_FAIL,
+	       "the initiator gave no verdict");
 }
 
 static void judge__numbers_must_be_the_kinds(void **state)
@@ -199,6 +207,9 @@ static void judge__numbers_must_be_the_kinds(void **state)
 	expect(f, "a/most", "{\"verdict\":\"ok\",\"values\":{\"p50\":\"1\"}}", OK, ROCE_VERIFY_FAIL,
 	       "the initiator sent no number as p50, which is one of kind latency");
 	expect(f, "a/most", OK, OK, ROCE_VERIFY_FAIL, "no value p50 was measured");
+	/* which would be below each threshold that there is */
+	expect(f, "a/most", P50(-1), OK, ROCE_VERIFY_FAIL,
+	       "the initiator sent no number as p50, which is one of kind latency");
 	/* either side may measure; the initiator goes first */
 	expect(f, "a/most", OK, P50(11), ROCE_VERIFY_FAIL, "p50 is 11 us, expected at most 10 us");
 	expect(f, "a/most", P50(9), P50(11), ROCE_VERIFY_PASS, NULL);
@@ -237,6 +248,22 @@ static void record__as_json(void **state)
 	json_decref(json);
 }
 
+/* A path need not be UTF-8, which JSON is. */
+static void record__as_json_of_any_path(void **state)
+{
+	struct fixture *f = *state;
+	json_t *json;
+
+	f->plan->file = "\xff.yaml";
+	f->record.profile_file = "a\x1b";
+	json = roce_verify_record_json(&f->record);
+	assert_non_null(json);
+	assert_string_equal(json_string_value(json_object_get(json, "plan_file")), "?.yaml");
+	assert_string_equal(json_string_value(json_object_get(json, "profile_file")), "a?");
+	assert_true(json_is_null(json_object_get(json, "peer")));
+	json_decref(json);
+}
+
 static void record__as_junit(void **state)
 {
 	struct fixture *f = *state;
@@ -269,6 +296,7 @@ int main(void)
 		TEST(judge__failure_of_either_side_counts),
 		TEST(judge__numbers_must_be_the_kinds),
 		TEST(record__as_json),
+		TEST(record__as_json_of_any_path),
 		TEST(record__as_junit),
 	};
 
