@@ -31,6 +31,8 @@ const char *roce_verify_change_headline(enum roce_verify_change change)
 	return change < ROCE_VERIFY_CHANGE_COUNT ? headlines[change] : "?";
 }
 
+#define CHANGE_MAX 1e9 /* percent: damaged reports have any number */
+
 /* ---- classes ---- */
 
 static bool is_run(const struct roce_verify_report_case *c)
@@ -45,7 +47,8 @@ static bool is_comparable(const struct roce_verify_report_case *a,
 	bool is_same_floor = (!a->of && !b->of) || (a->of && b->of && strcmp(a->of, b->of) == 0);
 
 	return a->value_count && b->value_count && strcmp(a->number, b->number) == 0 &&
-	       strcmp(a->unit, b->unit) == 0 && is_same_floor && fabs(a->measure) > 0;
+	       strcmp(a->unit, b->unit) == 0 && is_same_floor && fabs(a->measure) > 0 &&
+	       isfinite(a->measure) && isfinite(b->measure);
 }
 
 /* What may be noise. Rounds on one side only tell of that side, so the tolerance stands beside. */
@@ -69,7 +72,8 @@ static enum roce_verify_change judge_numbers(struct roce_verify_comparison_case 
 		return ROCE_VERIFY_EQUAL;
 	c->has_numbers = c->after->unit[0] != '\0' || direction != 0;
 	c->change_percent =
-		100 * (c->after->measure - c->before->measure) / fabs(c->before->measure);
+		100 * ((c->after->measure - c->before->measure) / fabs(c->before->measure));
+	c->change_percent = fmax(-CHANGE_MAX, fmin(c->change_percent, CHANGE_MAX));
 	c->allowed_percent = allowed_percent(c->before, c->after, asked);
 	/* counts of checks are what the plan says */
 	if (!c->has_numbers || fabs(c->change_percent) <= c->allowed_percent)

@@ -412,6 +412,39 @@ static void report__file_errors_name_file_and_line(void **state)
 	must_have(err, "No such file");
 }
 
+/* Whatever a damaged file has for numbers: each case and each difference is told in each form. */
+static void compare__of_any_numbers_is_told(void **state)
+{
+	static const double values[] = {0, 5e-324, 1e-300, 1, 1e300, 1.7976931348623157e308};
+	enum { COUNT = sizeof(values) / sizeof(values[0]) };
+	struct pair p;
+	json_t *json;
+	char *text, name[32];
+
+	(void)state;
+	begin(&p);
+	for (int i = 0; i < COUNT * COUNT; i++) {
+		snprintf(name, sizeof(name), "a/%d", i);
+		for (int round = 0; round < 2; round++) {
+			add(p.json[0], name, "pass", values[i / COUNT], "us", values[i % COUNT]);
+			add(p.json[1], name, "pass", values[i % COUNT], "us", values[round]);
+		}
+	}
+	json_object_set_new(p.json[0], "plan", json_sprintf("%254s\u00e9", "x"));
+	compare(&p, -1);
+	json = roce_verify_comparison_json(&p.comparison);
+	assert_int_equal(json_array_size(json_object_get(json, "cases")), COUNT * COUNT);
+	assert_int_equal(json_array_size(json_object_get(json, "differences")), 1);
+	json_decref(json);
+	for (int is_page = 0; is_page < 2; is_page++) {
+		text = write_text(&p, is_page);
+		assert_null(strstr(text, "nan"));
+		assert_null(strstr(text, "inf%"));
+		free(text);
+	}
+	end(&p);
+}
+
 static void report__of_a_stranger_does_not_steer_the_terminal(void **state)
 {
 	static const char text[] =
@@ -446,6 +479,7 @@ int main(void)
 		cmocka_unit_test(compare__is_told_in_text),
 		cmocka_unit_test(compare__is_told_as_a_page),
 		cmocka_unit_test(compare__is_told_as_json),
+		cmocka_unit_test(compare__of_any_numbers_is_told),
 		cmocka_unit_test(report__that_is_none_is_refused),
 		cmocka_unit_test(report__file_errors_name_file_and_line),
 		cmocka_unit_test(report__of_a_stranger_does_not_steer_the_terminal),

@@ -2,6 +2,8 @@
 /* The comparison for the terminal and for scripts. What is equal is counted and not listed. */
 #include "verify/compare.h"
 
+#include "verify/lines.h"
+
 #include <string.h>
 
 /* ---- text ---- */
@@ -85,9 +87,9 @@ static json_t *side_json(const struct roce_verify_report_case *c)
 	return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:s?, s:s?}", "verdict",
 			 roce_verify_verdict_str(c->verdict), "rounds", (int)c->rounds, "fails",
 			 (int)c->fails, "value",
-			 c->value_count ? json_real(c->median) : json_null(), "least",
-			 c->value_count ? json_real(c->least) : json_null(), "most",
-			 c->value_count ? json_real(c->most) : json_null(), "threshold",
+			 c->value_count ? roce_json_real(c->median) : json_null(), "least",
+			 c->value_count ? roce_json_real(c->least) : json_null(), "most",
+			 c->value_count ? roce_json_real(c->most) : json_null(), "threshold",
 			 c->threshold, "reason", c->reason);
 }
 
@@ -98,16 +100,16 @@ static json_t *case_json(const struct roce_verify_comparison_case *c)
 	return json_pack("{s:s, s:s, s:s, s:s?, s:o, s:o, s:b, s:o, s:o}", "name", now->name,
 			 "change", roce_verify_change_str(c->change), "unit",
 			 now->unit ? now->unit : "", "relative_to", now->of, "change_percent",
-			 c->has_numbers ? json_real(c->change_percent) : json_null(),
+			 c->has_numbers ? roce_json_real(c->change_percent) : json_null(),
 			 "allowed_percent",
-			 c->has_numbers ? json_real(c->allowed_percent) : json_null(),
+			 c->has_numbers ? roce_json_real(c->allowed_percent) : json_null(),
 			 "still_failing", (int)roce_verify_is_still_failing(c), "before",
 			 side_json(c->before), "after", side_json(c->after));
 }
 
 static json_t *report_json(const struct roce_verify_report *report)
 {
-	return json_pack("{s:s, s:s, s:s, s:s}", "file", report->file, "started",
+	return json_pack("{s:o, s:s, s:s, s:s}", "file", roce_json_plain(report->file), "started",
 			 roce_verify_report_text(report, "started"), "plan",
 			 roce_verify_report_text(report, "plan"), "profile",
 			 roce_verify_report_text(report, "profile"));

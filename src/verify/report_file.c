@@ -3,6 +3,7 @@
  * texts lose what would steer the terminal that they are shown on. */
 #include "verify/report_file.h"
 
+#include "base/plain.h"
 #include "verify/rollup.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 struct loading {
 	struct roce_verify_report *report;
 	json_t *entries; /* of the file */
-	json_t *places;	 /* name -> index of its case */
 	char *err;
 };
 
@@ -131,16 +131,16 @@ static int gather(struct loading *l)
 	size_t entries = json_array_size(l->entries);
 
 	report->cases = calloc(entries + 1, sizeof(*report->cases));
-	l->places = json_object();
-	if (!report->cases || !l->places)
+	l->report->places = json_object();
+	if (!report->cases || !l->report->places)
 		return -ENOMEM;
 	for (size_t i = 0; i < entries; i++) {
 		const json_t *entry = json_array_get(l->entries, i);
 		const char *name = text_of(entry, "name");
-		json_t *place = json_object_get(l->places, name);
+		json_t *place = json_object_get(l->report->places, name);
 		uint32_t at = place ? (uint32_t)json_integer_value(place) : report->count;
 
-		if (!place && json_object_set_new(l->places, name, json_integer(at)))
+		if (!place && json_object_set_new(l->report->places, name, json_integer(at)))
 			return -ENOMEM;
 		report->count += !place;
 		report->cases[at].name = name;
@@ -214,7 +214,8 @@ static int sum_up_all(struct loading *l)
 	/* chains of numbers from 1, the last entry first */
 	for (size_t i = 0; !rc && i < entries; i++) {
 		const char *name = text_of(json_array_get(l->entries, i), "name");
-		uint32_t at = (uint32_t)json_integer_value(json_object_get(l->places, name));
+		uint32_t at =
+			(uint32_t)json_integer_value(json_object_get(l->report->places, name));
 
 		next[i] = first[at];
 		first[at] = (uint32_t)i + 1;
@@ -237,21 +238,13 @@ static int sum_up_all(struct loading *l)
 
 static void make_plain_text(json_t *text)
 {
-	size_t length = json_string_length(text);
-	char *copy = NULL;
+	const char *value = json_string_value(text);
+	char *copy = roce_plain_is(value, false) ? NULL : strdup(value);
 
-	for (size_t i = 0; i < length; i++) {
-		unsigned char c = (unsigned char)json_string_value(text)[i];
-
-		if (c >= 0x20 && c != 0x7f)
-			continue;
-		if (!copy)
-			copy = strdup(json_string_value(text));
-		if (copy && i < strlen(copy))
-			copy[i] = '?';
-	}
-	if (copy)
+	if (copy) {
+		roce_plain_make(copy);
 		(void)json_string_set(text, copy);
+	}
 	free(copy);
 }
 
@@ -285,7 +278,6 @@ int roce_verify_report_take(struct roce_verify_report *out, json_t *json, const 
 		rc = gather(&l);
 	if (!rc)
 		rc = sum_up_all(&l);
-	json_decref(l.places);
 	if (rc == -ENOMEM)
 		snprintf(err, ROCE_VERIFY_ERR_MAX, "%s: out of memory", file);
 	if (rc)
@@ -323,8 +315,10 @@ void roce_verify_report_fini(struct roce_verify_report *report)
 {
 	free(report->cases);
 	json_decref(report->json);
+	json_decref(report->places);
 	report->cases = NULL;
 	report->json = NULL;
+	report->places = NULL;
 	report->count = 0;
 }
 
@@ -338,9 +332,7 @@ const char *roce_verify_report_text(const struct roce_verify_report *report, con
 const struct roce_verify_report_case *
 roce_verify_report_find(const struct roce_verify_report *report, const char *name)
 {
-	for (uint32_t i = 0; i < report->count; i++) {
-		if (strcmp(report->cases[i].name, name) == 0)
-			return &report->cases[i];
-	}
-	return NULL;
+	const json_t *place = json_object_get(report->places, name);
+
+	return place ? &report->cases[json_integer_value(place)] : NULL;
 }

@@ -32,7 +32,8 @@ struct roce_verify_report_case {
 
 struct roce_verify_report {
 	const char *file;
-	json_t *json; /* texts point into it */
+	json_t *json;	/* texts point into it */
+	json_t *places; /* name -> index of its case */
 	struct roce_verify_report_case *cases;
 	uint32_t count;
 };

@@ -17,7 +17,7 @@ double roce_verify_median(double *values, uint32_t count)
 	if (!count)
 		return 0;
 	qsort(values, count, sizeof(*values), compare);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+	return count % 2 ? values[count / 2] : values[count / 2 - 1] / 2 + values[count / 2] / 2;
 }
 
 uint32_t roce_verify_group_length(const char *name)
