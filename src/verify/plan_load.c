@@ -13,6 +13,7 @@
 
 #define TAKES_S	  2.0
 #define TIMEOUT_S 60.0
+#define KEYS_MAX  64u /* in one mapping: more than there are */
 #define CASE_KEYS "name|kind|proves|parameters|value|takes|timeout|thresholds"
 
 /* Pair i of a mapping, if its key is a text that stood not there before. */
@@ -23,6 +24,11 @@ const char *roce_plan_take_key(struct roce_plan_loader *l, roce_yaml_node_t mapp
 	const char *name;
 
 	*out_value = roce_yaml_pair(l->yaml, mapping, i, &key);
+	if (i >= KEYS_MAX) { /* each is compared with all before it */
+		roce_problem_add(l->problems, roce_yaml_line(l->yaml, key),
+				 "more than %u keys in a mapping", KEYS_MAX);
+		return NULL;
+	}
 	name = roce_yaml_text(l->yaml, key);
 	if (!name) {
 		roce_problem_add(l->problems, roce_yaml_line(l->yaml, key),

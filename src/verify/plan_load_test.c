@@ -8,7 +8,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -160,6 +162,11 @@ static void plan__refuses(void **state)
 		 "thresholds: {soft: {at_least: 101%, source: s}}}",
 		 "p.yaml:3: "},
 		{"name: [x", "p.yaml:"},
+		{"name: \"\\e[2J\"\ncases: []", "p.yaml:1: a control character in a value"},
+		{"name: x\ncases:\n- {name: a/b, kind: latency, proves: \"\\x9b31m\"}",
+		 "p.yaml:3: a control character in a value"},
+		{"name: x\ncases:\n- {name: a/b, kind: latency, proves: \"a\\uFFFE\"}",
+		 "p.yaml:3: a control character in a value"},
 	};
 
 	(void)state;
@@ -175,6 +182,28 @@ static void plan__refuses(void **state)
 			fail();
 		}
 	}
+}
+
+/* Keys are compared with each other: a file of hundreds of thousands would take minutes. */
+static void plan__refuses_many_keys_soon(void **state)
+{
+	struct roce_problems problems;
+	char *text = NULL;
+	size_t length;
+	FILE *f = open_memstream(&text, &length);
+
+	(void)state;
+	assert_non_null(f);
+	fprintf(f, "name: x\ncases: []\n");
+	for (int i = 0; i < 300000; i++)
+		fprintf(f, "k%d: 0\n", i);
+	assert_int_equal(fclose(f), 0);
+	roce_problems_init(&problems, "p.yaml");
+	(void)alarm(60);
+	assert_null(roce_verify_plan_load(text, length, "p.yaml", &problems));
+	(void)alarm(0);
+	assert_true(problems.count > 0);
+	free(text);
 }
 
 static void plan__tells_all_mistakes(void **state)
@@ -382,6 +411,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plan__reads_a_case),
 		cmocka_unit_test(plan__refuses),
+		cmocka_unit_test(plan__refuses_many_keys_soon),
 		cmocka_unit_test(plan__tells_all_mistakes),
 		cmocka_unit_test(select__by_patterns),
 		cmocka_unit_test(select__knows_what_fits_nothing),
