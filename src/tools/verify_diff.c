@@ -72,6 +72,8 @@ static int parse(int argc, char **argv, struct diff_options *o)
 		return roce_usage_error("verify", "diff takes two reports, got %d", argc - optind);
 	if (!rc && roce_verify_is_on_stdout(o->json) && roce_verify_is_on_stdout(o->html))
 		return roce_usage_error("verify", "one report at most goes to the standard output");
+	if (!rc && o->json && o->html && strcmp(o->json, o->html) == 0)
+		return roce_usage_error("verify", "two reports in one file: one would be lost");
 	for (int i = 0; !rc && i < 2; i++)
 		o->files[i] = argv[optind + i];
 	return rc;

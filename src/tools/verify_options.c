@@ -152,6 +152,23 @@ static int take_option(int c, const char *given, struct roce_verify_options *o)
 	return ROCE_EXIT_OK;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+static int check_reports(const struct roce_verify_options *o)
+{
+	if (roce_verify_is_on_stdout(o->json) + roce_verify_is_on_stdout(o->junit) +
+		    roce_verify_is_on_stdout(o->html) >
+	    1)
+		return roce_usage_error("verify", "one report at most goes to the standard output");
+	if (is_same_file(o->json, o->junit) || is_same_file(o->json, o->html) ||
+	    is_same_file(o->junit, o->html))
+		return roce_usage_error("verify", "two reports in one file: one would be lost");
+	return ROCE_EXIT_OK;
+}
+
 static int check_together(const struct roce_verify_options *o)
 {
 	if (o->is_self_test && (o->plan || o->is_system || o->peer || o->is_server))
@@ -166,10 +183,6 @@ static int check_together(const struct roce_verify_options *o)
 	if (o->is_server &&
 	    (o->plan || o->json || o->junit || o->html || o->only || o->skip || o->is_list))
 		return roce_usage_error("verify", "--server: plan and reports are the other end's");
-	if (roce_verify_is_on_stdout(o->json) + roce_verify_is_on_stdout(o->junit) +
-		    roce_verify_is_on_stdout(o->html) >
-	    1)
-		return roce_usage_error("verify", "one report at most goes to the standard output");
 	if (!o->is_server && (o->bind_to || o->is_once))
 		return roce_usage_error("verify", "--bind and --once belong to --server");
 	if (o->peer && !o->token)
@@ -180,7 +193,7 @@ static int check_together(const struct roce_verify_options *o)
 	if (o->token && !roce_verify_token_is_good(o->token))
 		return roce_usage_error("verify", "--token: expected %d to %d characters",
 					ROCE_VERIFY_TOKEN_MIN, ROCE_VERIFY_TOKEN_MAX);
-	return ROCE_EXIT_OK;
+	return check_reports(o);
 }
 
 int roce_verify_options_parse(int argc, char **argv, struct roce_verify_options *out)

@@ -44,6 +44,9 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 	struct tm tm;
 	va_list ap;
 
+	/* A word that nobody reads is lost: waiting for a reader, strangers could make us wait. */
+	if (poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, 0) == 0)
+		return;
 	localtime_r(&now, &tm);
 	strftime(when, sizeof(when), "%H:%M:%S", &tm);
 	printf("%s ", when);
@@ -213,6 +216,7 @@ enum roce_verify_served roce_verify_serve(const struct roce_verify_server *serve
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	(void)signal(SIGPIPE, SIG_IGN); /* what reads our words may end before us */
 	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s.owner == MAP_FAILED || signals < 0) {
 		say("no memory or descriptor: %s", strerror(errno));

@@ -9,6 +9,8 @@ Times are measured but held to nothing: the machine may be busy. Exit status 77 
 namespace can be made.
 """
 
+import contextlib
+import fcntl
 import json
 import os
 import pty
@@ -639,6 +641,7 @@ class BadInput(Verify):
             ("--server: plan and reports are the other end's", "--server", "--plan", plan),
             ("--self-test is a plan of its own", "--self-test", "--plan", plan),
             ("one report at most goes to the standard output", "--json", "-", "--junit", "-"),
+            ("two reports in one file", "--json", "/tmp/x", "--html", "/tmp/x"),
             ("--peer: found host:x", "--peer", "host:x", "--token", TOKEN),
             ("/nowhere/out.json: No such file", "--json", "/nowhere/out.json"),
         )
@@ -839,6 +842,58 @@ class Peers(Verify):
         self.assertIn("the server is version 7.7 (protocol 99), and this is", done.output())
         server.wait(10)
         self.assertIn('"proof":""', server.output())  # nothing is proved to such a one
+
+    def test_words_of_the_server(self):
+        """What a peer says that knows the token does not steer the terminal either."""
+        script = ("import hashlib, hmac, json, socket, sys\n"
+                  "def proof(who, *nonces):\n"
+                  "    key = hashlib.blake2b(sys.argv[4].encode(), digest_size=32).digest()\n"
+                  "    text = '|'.join(('uroce verify', who) + nonces)\n"
+                  "    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()\n"
+                  "listener = socket.create_server((sys.argv[1], int(sys.argv[2])))\n"
+                  "print('serving', flush=True)\n"
+                  "f = listener.accept()[0].makefile('rw')\n"
+                  "def say(**words):\n"
+                  "    f.write(json.dumps(words) + '\\n')\n"
+                  "    f.flush()\n"
+                  "    return json.loads(f.readline())\n"
+                  "begin = say(**{'is': 'server'}, protocol=int(sys.argv[5]), version=sys.argv[3],\n"
+                  "            nonce='a' * 64)\n"
+                  "say(**{'is': 'accepted'}, proof=proof('server', 'a' * 64, begin['nonce']))\n"
+                  "say(**{'is': 'hello'}, reason='none\\x1b[2J\\x9b31m')\n")
+        version = subprocess.run([program("uroce"), "--version"], stdout=subprocess.PIPE,
+                                 text=True, check=True).stdout.split()[1]
+        with open(os.path.join(ROOT, "src", "verify", "protocol.h"), encoding="utf-8") as f:
+            protocol = re.search(r"#define ROCE_VERIFY_PROTOCOL (\d+)", f.read())[1]
+        server = process.Process([sys.executable, "-c", script, self.place.ipv4, str(PORT), version,
+                                  TOKEN, protocol], prefix=self.place.a.prefix())
+        process.wait_until(lambda: "serving" in server.output(), 10, "the server")
+        done = self.peer("--plan", self.write(PLAN))
+        self.assertEqual(done.wait(30), 2, done.output())
+        self.assertIn("broken off: the target cannot list its devices: none?[2J??31m", done.output())
+
+    def test_nobody_reads_what_the_server_says(self):
+        for is_closed in (False, True):
+            read, write = os.pipe()
+            fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+            server = subprocess.Popen([*self.place.a.prefix(), program("uroce"), "verify", "--server",
+                                       "--once", "--token", TOKEN], stdout=write, stderr=write)
+            self.addCleanup(server.kill)
+            self.assertIn(b"serving", os.read(read, 4096))
+            if is_closed:
+                os.close(read)
+            else:
+                os.set_blocking(write, False)
+                with contextlib.suppress(BlockingIOError):
+                    while True:
+                        os.write(write, b"x")
+                os.set_blocking(write, True)
+            os.close(write)
+            done = self.peer("--plan", self.write(PLAN), "--only", "function/rc_send")
+            self.assertEqual(done.wait(60), 0, done.output())
+            self.assertEqual(server.wait(20), 0)
+            if not is_closed:
+                os.close(read)
 
     def test_unreachable(self):
         done = self.peer()
