@@ -24,7 +24,7 @@ static void release_cost(struct roce_qp *qp, uint64_t cost)
 		return;
 	req->inflight -= part;
 	roce_window_on_ack(&qp->peer->window, &qp->t->cfg.window, part);
-	roce_requester_wake_all(&qp->peer->waiters);
+	roce_requester_wake_next(&qp->peer->waiters);
 }
 
 static void release_read_cost(struct roce_qp *qp, uint64_t cost)
@@ -36,7 +36,7 @@ static void release_read_cost(struct roce_qp *qp, uint64_t cost)
 		return;
 	req->read_inflight -= part;
 	qp->t->read_inflight -= part;
-	roce_requester_wake_all(&qp->t->read_waiters);
+	roce_requester_wake_next(&qp->t->read_waiters);
 }
 
 static struct roce_send_wqe *oldest_wqe(struct roce_qp *qp)

@@ -130,7 +130,9 @@ struct roce_requester {
 	bool is_rnr_waiting;
 	bool is_restarted; /* implied-NAK restart done, none more until progress */
 	bool is_drain_announced;
-	roce_ns_t ack_deadline; /* ROCE_NEVER when nothing waits */
+	const struct roce_list *waits_in; /* where wait_link is, if anywhere */
+	struct roce_list *woken_from;	  /* until it has sent a packet or had its turn */
+	roce_ns_t ack_deadline;		  /* ROCE_NEVER when nothing waits */
 	roce_ns_t rnr_deadline;
 };
 

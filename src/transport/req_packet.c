@@ -13,10 +13,13 @@
 
 #define QKEY_PRIVILEGED 0x80000000u
 
+/* Who was woken for nothing stays the first in line. */
 static void wait_on(struct roce_qp *qp, struct roce_list *waiters)
 {
-	if (roce_list_is_empty(&qp->wait_link))
-		roce_list_add_tail(waiters, &qp->wait_link);
+	bool is_first = qp->req.woken_from == waiters;
+
+	qp->req.waits_in = waiters;
+	roce_list_add_tail(is_first ? waiters->next : waiters, &qp->wait_link);
 }
 
 uint32_t roce_read_chunk_packets(const struct roce_qp *qp, const struct roce_send_wqe *wqe,
@@ -201,8 +204,7 @@ static bool send_segment(struct roce_qp *qp, struct roce_send_wqe *wqe, struct r
 	if (is_own_window_full(qp, 0, now)) {
 		ROCE_MARK(requester_own_window_full);
 		roce_count(qp->t, ROCE_STAT_WINDOW_BLOCKED);
-		wait_on(qp, &qp->peer->waiters);
-		return false;
+		return false; /* its own acknowledgements wake it */
 	}
 	if (!roce_window_has_room(window, cost)) {
 		ROCE_MARK(requester_window_full);

@@ -28,9 +28,25 @@ void roce_requester_init(struct roce_qp *qp)
 	};
 }
 
-/* ---- windows ---- */
+/* ---- windows ----
+ * Who finds a window full stands in line. Room that comes free wakes the first in line, and whose
+ * turn ends without a full window wakes the next: with hundreds of queue pairs towards one peer all
+ * of them would try at each acknowledgement, and find it full again. Whoever leaves (restart,
+ * another state, another peer) may have been woken and wakes all. */
 
-void roce_requester_wake_all(struct roce_list *waiters)
+void roce_requester_wake_next(struct roce_list *waiters)
+{
+	struct roce_qp *qp;
+
+	if (roce_list_is_empty(waiters))
+		return;
+	qp = roce_container_of(waiters->next, struct roce_qp, wait_link);
+	roce_list_remove(&qp->wait_link);
+	qp->req.woken_from = waiters;
+	roce_qp_mark_ready(qp);
+}
+
+static void wake_all(struct roce_list *waiters)
 {
 	struct roce_list *it, *next;
 
@@ -45,16 +61,15 @@ void roce_requester_release(struct roce_qp *qp)
 	struct roce_transport *t = qp->t;
 
 	roce_list_remove(&qp->wait_link);
-	if (qp->req.inflight) {
+	qp->req.woken_from = NULL;
+	if (qp->peer) {
 		roce_window_release(&qp->peer->window, qp->req.inflight);
 		qp->req.inflight = 0;
-		roce_requester_wake_all(&qp->peer->waiters);
+		wake_all(&qp->peer->waiters);
 	}
-	if (qp->req.read_inflight) {
-		t->read_inflight -= qp->req.read_inflight;
-		qp->req.read_inflight = 0;
-		roce_requester_wake_all(&t->read_waiters);
-	}
+	t->read_inflight -= qp->req.read_inflight;
+	qp->req.read_inflight = 0;
+	wake_all(&t->read_waiters);
 	qp->req.rd_outstanding = 0;
 }
 
@@ -67,11 +82,12 @@ void roce_requester_set_peer(struct roce_qp *qp, struct roce_peer *peer)
 		return;
 	roce_list_remove(&qp->wait_link);
 	roce_qp_mark_ready(qp);
+	qp->req.woken_from = NULL;
+	wake_all(&old->waiters);
 	if (qp->req.inflight == 0)
 		return;
 	ROCE_MARK(requester_peer_changed);
 	roce_window_release(&old->window, qp->req.inflight);
-	roce_requester_wake_all(&old->waiters);
 	roce_window_on_send(&peer->window, qp->req.inflight);
 }
 
@@ -254,20 +270,36 @@ static void ask_at_end_of_turn(struct roce_qp *qp, struct roce_tx_pkt *last)
 	qp->req.since_ack_req = 0;
 }
 
+/* The turn of one that was woken from `line` is over. If it left that line for good the next there
+ * may find room, too; the line gets shorter so, and it ends. */
+static void pass_on(struct roce_qp *qp, struct roce_list *line)
+{
+	bool is_back = !roce_list_is_empty(&qp->wait_link) && qp->req.waits_in == line;
+
+	if (line && !is_back)
+		roce_requester_wake_next(line);
+}
+
 size_t roce_requester_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t max, roce_ns_t now,
 			 bool *out_more)
 {
 	uint8_t tx_class = qp->tx_class;
+	struct roce_list *woken_from = qp->req.woken_from;
 	size_t n = 0;
 
+	roce_list_remove(&qp->wait_link);
 	/* The class of a UD QP is that of its next datagram, and another one may be paused. */
-	while (n < max && qp->tx_class == tx_class && send_next(qp, &pkts[n], now))
+	while (n < max && qp->tx_class == tx_class && send_next(qp, &pkts[n], now)) {
+		qp->req.woken_from = NULL;
 		n++;
+	}
+	qp->req.woken_from = NULL;
 	/* The budget ended it, or the class: there may be more. */
 	*out_more = n == max || qp->tx_class != tx_class;
 	if (n && n == max && roce_qp_is_reliable(qp))
 		ask_at_end_of_turn(qp, &pkts[n - 1]);
 	announce_drained(qp);
+	pass_on(qp, woken_from);
 	return n;
 }
 

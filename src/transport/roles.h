@@ -159,8 +159,8 @@ size_t roce_requester_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t ma
 			 bool *out_more);
 /* Go-back-N: everything from the oldest unacknowledged PSN is to be sent again. */
 void roce_requester_restart(struct roce_qp *qp);
-/* Room has appeared: every QP on this list of waiters may try again. */
-void roce_requester_wake_all(struct roce_list *waiters);
+/* Room has appeared: the first of these waiters may try again, and the next after its turn. */
+void roce_requester_wake_next(struct roce_list *waiters);
 /* Gives back all window shares and leaves all waiting lists. */
 void roce_requester_release(struct roce_qp *qp);
 /* Turns to another peer; what is on its way counts against the new one's window. */

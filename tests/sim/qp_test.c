@@ -515,6 +515,40 @@ static void fini__of_a_busy_qp(void **state)
 	}
 }
 
+/* Acknowledgements wake who has waited longest, and nobody for whom there is no room. */
+static void window__waiters_stand_in_line(void **state)
+{
+	enum { QPS = 5 };
+	struct sim_qp *qps[QPS][2];
+
+	(void)state;
+	fixture_init(&f);
+	f.tuning.window.initial = f.tuning.window.min = f.tuning.window.max = 1;
+	start();
+	f.pair.is_quiet = true;
+	for (uint32_t k = 0; k < QPS; k++) {
+		for (unsigned int i = 0; i < 2; i++)
+			qps[k][i] = sim_stack_add_qp(&f.pair.hosts[i], &f.caps, f.send_cq[i],
+						     f.recv_cq[i]);
+		f.conn.psn[0] = 100 * (k + 1);
+		assert_true(sim_pair_connect(&f.pair, &qps[k][0]->qp, &qps[k][1]->qp, &f.conn));
+	}
+	for (uint32_t k = 0; k < QPS; k++) {
+		struct roce_sge sge;
+		struct roce_send_wr wr = fixture_wr(&f, 0, ROCE_WR_RDMA_WRITE, k, 8, &sge);
+
+		assert_int_equal(roce_post_send(&qps[k][0]->qp, &wr, sim_pair_now(&f.pair)),
+				 ROCE_POST_OK);
+	}
+	roce_link_kick(&f.pair.link, 0);
+	fixture_expect(&f, "0 cqe 0 WRITE SUCCESS\n0 cqe 1 WRITE SUCCESS\n"
+			   "0 cqe 2 WRITE SUCCESS\n0 cqe 3 WRITE SUCCESS\n"
+			   "0 cqe 4 WRITE SUCCESS\n");
+	/* the four at first; then whoever is next behind one that has found room */
+	assert_int_equal(sim_counter(&f.pair.hosts[0], ROCE_STAT_WINDOW_BLOCKED), 4 + 3);
+	fixture_stop(&f);
+}
+
 /* A READ asks for a quarter of the READ window at once, and for a packet at least. */
 static void read_window__divided_into_requests(void **state)
 {
@@ -667,6 +701,7 @@ int main(void)
 		cmocka_unit_test(post__by_state),
 		cmocka_unit_test(send__from_a_region_with_an_iova),
 		cmocka_unit_test(fini__of_a_busy_qp),
+		cmocka_unit_test(window__waiters_stand_in_line),
 		cmocka_unit_test(read_window__divided_into_requests),
 		cmocka_unit_test(read_window__is_shared),
 		cmocka_unit_test(counters__of_one_exchange),
