@@ -185,7 +185,6 @@ static bool is_held_here(struct roce_verify_outcome *o, const struct roce_verify
 {
 	const struct roce_verify_threshold *t = o->threshold;
 	const struct roce_verify_outcome *where;
-	enum roce_verify_unit unit;
 	char found[64];
 	char needed[64];
 
@@ -196,9 +195,8 @@ static bool is_held_here(struct roce_verify_outcome *o, const struct roce_verify
 		return false;
 	if (where->value >= t->reaches)
 		return true;
-	unit = where->c->kind->numbers[where->c->value].unit;
-	roce_verify_unit_format(unit, where->value, found, sizeof(found));
-	roce_verify_unit_format(unit, t->reaches, needed, sizeof(needed));
+	roce_verify_unit_format(t->reaches_unit, where->value, found, sizeof(found));
+	roce_verify_unit_format(t->reaches_unit, t->reaches, needed, sizeof(needed));
 	o->verdict = ROCE_VERIFY_MEASURED;
 	roce_verify_outcome_reason(o, "not judged: %s is %s here, expected %s for it", t->where,
 				   found, needed);

@@ -24,6 +24,7 @@
 #define ROCE_VERIFY_PLAN_H
 
 #include "scenario/problem.h"
+#include "verify/kind.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -40,9 +41,10 @@ struct roce_verify_threshold {
 	bool has_most;
 	double least;
 	double most;
-	const char *of;	    /* the name of an earlier case; NULL: absolute */
-	const char *where;  /* likewise; NULL: held everywhere */
-	double reaches;	    /* in the unit of that case's value */
+	const char *of;	   /* the name of an earlier case; NULL: absolute */
+	const char *where; /* likewise; NULL: held everywhere */
+	double reaches;	   /* in the unit of that case's value, which is the next */
+	enum roce_verify_unit reaches_unit;
 	const char *source; /* never empty */
 	uint32_t line;
 };

@@ -115,9 +115,10 @@ static void load_condition(struct roce_plan_loader *l, const struct roce_verify_
 		roce_problem_add(l->problems, t->line,
 				 "where: `reaches` is missing, expected what the value of that "
 				 "case has to be at least");
-	else if (where && where->kind)
-		load_bound(l, node, "reaches", false, where->kind->numbers[where->value].unit,
-			   &t->reaches);
+	else if (where && where->kind) {
+		t->reaches_unit = where->kind->numbers[where->value].unit;
+		load_bound(l, node, "reaches", false, t->reaches_unit, &t->reaches);
+	}
 }
 
 static void check_floor(struct roce_plan_loader *l, const struct roce_verify_case *c,

@@ -135,5 +135,11 @@ void roce_verify_threshold_text(const struct roce_verify_outcome *outcome, char 
 	if (t->has_least && t->has_most && used < size)
 		used += (size_t)snprintf(out + used, size - used, " and ");
 	if (t->has_most && used < size)
-		append_bound(outcome, "at most", t->most, out + used, size - used);
+		used += append_bound(outcome, "at most", t->most, out + used, size - used);
+	if (t->where && used < size) {
+		char needed[64];
+
+		roce_verify_unit_format(t->reaches_unit, t->reaches, needed, sizeof(needed));
+		snprintf(out + used, size - used, " where %s is %s or more", t->where, needed);
+	}
 }
