@@ -307,6 +307,7 @@ static void write_group(const struct roce_verify_page_group *group, FILE *out)
 	roce_page_section(out, id, title, intro);
 	verdict_table(group, out);
 	number_tables(group, out);
+	roce_verify_page_harm(group, out);
 	detail_tables(group, out);
 	roce_verify_page_pictures(group, out);
 }

@@ -36,6 +36,7 @@ void roce_verify_page_parameters(const struct roce_verify_case *c, char *out, si
 void roce_verify_page_flat(const json_t *object, char *out, size_t size);
 
 void roce_verify_page_groups(const struct roce_verify_pages *pages, FILE *out);
+void roce_verify_page_harm(const struct roce_verify_page_group *group, FILE *out);
 void roce_verify_page_pictures(const struct roce_verify_page_group *group, FILE *out);
 void roce_verify_page_histogram(const struct roce_verify_outcome *o, FILE *out);
 void roce_verify_page_primitives(const struct roce_verify_record *record, FILE *out);

@@ -59,6 +59,22 @@ static json_t *make_facts(const char *host, const char *implementation)
 	return facts;
 }
 
+/* The target's packets come to harm, the initiator's do not. */
+static void add_harm(struct roce_verify_outcome *o)
+{
+	static const char *const sides[] = {"initiator", "target"};
+
+	for (int i = 0; i < 2; i++) {
+		json_t *harm = json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "packets_received",
+					 8100 + i, "packets_sent", 70, "dropped", i * 83, "<late>",
+					 i * 29, "out_of_place", 90, "bad_icrc", 0);
+
+		if (!json_object_get(o->detail, sides[i]))
+			json_object_set_new(o->detail, sides[i], json_object());
+		json_object_set_new(json_object_get(o->detail, sides[i]), "harm", harm);
+	}
+}
+
 /* `rounds` of each case: latencies rise by one a round, what is larger than 2 floors fails. */
 static void fill(struct fixture *f, uint32_t rounds)
 {
@@ -75,8 +91,10 @@ static void fill(struct fixture *f, uint32_t rounds)
 					      "steps", "step", "INIT <a>", "us", 3, "step", "RTR",
 					      "us", "WRONG");
 			o->verdict = ROCE_VERIFY_MEASURED;
-			if (strcmp(c->name, "function/rc") == 0)
+			if (strcmp(c->name, "function/rc") == 0) {
 				o->verdict = ROCE_VERIFY_PASS;
+				add_harm(o);
+			}
 			if (!o->has_value) {
 				o->verdict = ROCE_VERIFY_SKIPPED;
 				roce_verify_outcome_reason(o, "no <UD> here");
@@ -163,6 +181,9 @@ static void page__has_every_case_and_nothing_foreign(void **state)
 	must_have(f.page, "at most 2 x floor/udp (31.5 us)");
 	must_have(f.page, "INIT &lt;a&gt;"); /* the table that a case brought along */
 	must_have(must_have(f.page, "<tr class=\"bad\">"), "RTR"); /* a cell is WRONG */
+	must_have(must_have(f.page, "Harm to packets"), "83 dropped, 29 &lt;late&gt;");
+	must_have(f.page, ">8101<");
+	assert_null(strstr(f.page, ">8100<")); /* of the side that did none */
 	must_have(f.page, "3: ::ffff:10.0.0.1 RoCEv2");
 	must_have(f.page, "8.0 GiB");
 	must_have(f.page, "mlx5&lt;5&gt; with uroce");
