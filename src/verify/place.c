@@ -53,7 +53,9 @@ __attribute__((noreturn, format(printf, 3, 4))) static void die(const struct set
 	va_end(ap);
 	if (error && n < (int)sizeof(line))
 		snprintf(line + n, sizeof(line) - (size_t)n, ": %s", strerror(error));
-	(void)!write(s->report, line, strlen(line));
+	n = (int)strlen(line);
+	line[n] = '\n'; /* in place of the end: the other one may have a line of its own */
+	(void)!write(s->report, line, (size_t)n + 1);
 	_exit(1);
 }
 
@@ -125,6 +127,8 @@ __attribute__((noreturn)) static void be_agent(const struct set_up *s, enum roce
 	struct set_up own = *s;
 	int rc;
 
+	if (agent < 0 || report < 0)
+		die(s, 0, "no file descriptors for an agent (ulimit -n: at least 256)");
 	own.report = report;
 	if (s->mtu)
 		enter_namespace(&own, side, keeper);
@@ -339,6 +343,7 @@ static bool read_report(int fd, char *err, size_t err_size)
 	       ((n = read(fd, err + used, err_size - 1 - used)) > 0 || (n < 0 && errno == EINTR)))
 		used += n > 0 ? (size_t)n : 0;
 	err[used] = '\0';
+	err[strcspn(err, "\n")] = '\0';
 	return used > 0;
 }
 

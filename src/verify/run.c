@@ -164,6 +164,19 @@ static bool turn(struct runner *r)
 
 /* ---- a case ---- */
 
+/* Without a device every case would fail, for the same reason. */
+static bool is_usable(struct runner *r, int side, const json_t *facts)
+{
+	const char *reason = roce_json_text(json_object_get(facts, "uses"), "reason");
+
+	if (!json_array_size(json_object_get(facts, "devices")))
+		return break_off(r,
+				 "the %s has no verbs device (its library: %s); `uroce devices` "
+				 "there, or `rdma link` with --system, tells more",
+				 side_str(side), roce_json_text(facts, "libibverbs"));
+	return !*reason || break_off(r, "the %s cannot be used: %s", side_str(side), reason);
+}
+
 static bool say_hello(struct runner *r)
 {
 	roce_ns_t deadline = roce_clock_now() + HELLO_S * ROCE_NS_PER_S;
@@ -190,10 +203,8 @@ static bool say_hello(struct runner *r)
 			return break_off(r, "the %s's agent is version %s, and this is %s",
 					 side_str(side), roce_json_text(facts, "version"),
 					 UROCE_VERSION);
-		if (!json_array_size(json_object_get(json_object_get(facts, "facts"), "devices")))
-			return break_off(
-				r, "the %s has no verbs device (its library: %s)", side_str(side),
-				roce_json_text(json_object_get(facts, "facts"), "libibverbs"));
+		if (!is_usable(r, side, json_object_get(facts, "facts")))
+			return false;
 	}
 	return true;
 }

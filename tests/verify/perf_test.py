@@ -225,8 +225,9 @@ class Apart(Perf):
 
     def test_device_of_the_server(self):
         server = self.serve("write_lat", "-d", "nothing0", "--token", TOKEN)
-        shown = self.run_perf("write_lat", "127.0.0.1", "--token", TOKEN, *FEW, status=1, ns=self.ns)
-        self.assertIn("no verbs device nothing0", shown)
+        shown = self.run_perf("write_lat", "127.0.0.1", "--token", TOKEN, *FEW, status=2, ns=self.ns)
+        self.assertIn("the target cannot be used: no verbs device nothing0; there are uroce_lo",
+                      shown)
         server.wait(20)
 
     def test_device_and_gid(self):
@@ -236,7 +237,7 @@ class Apart(Perf):
         self.assertEqual(shown.count("uroce_lo port 1, GID 0 127.0.0.1"), 2, shown)
         self.assertEqual(server.wait(20), 0)
         server = self.serve("write_lat", "--token", TOKEN)
-        shown = self.run_perf("write_lat", "127.0.0.1", "--token", TOKEN, "-x", "200", status=1,
+        shown = self.run_perf("write_lat", "127.0.0.1", "--token", TOKEN, "-x", "200", status=2,
                               ns=self.ns)
         self.assertIn("has no GID 200", shown)
 

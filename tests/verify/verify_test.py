@@ -244,6 +244,19 @@ class SelfTest(Verify):
             self.assertEqual(report["place"], "here")
             self.assertEqual(report["totals"]["fail"] + report["totals"]["skipped"], 0)
 
+    def test_a_limit_of_descriptors_is_named(self):
+        done = subprocess.run(["prlimit", "--nofile=64", program("uroce"), "verify", "--self-test"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, text=True)
+        self.assertEqual((done.returncode, done.stdout), (2,
+                         "uroce verify: no file descriptors for an agent (ulimit -n: at least 256)\n"))
+
+    def test_a_device_that_is_not_there_is_no_failure_of_each_case(self):
+        done = self.start("--plan", self.write(PLAN), "--device", "nothing0")
+        self.assertEqual(done.wait(60), 2, done.output())
+        self.assertIn("broken off: the initiator cannot be used: no verbs device nothing0; there are "
+                      "uroce_", done.output())
+        self.assertIn("0 failed", done.output())
+
     def test_self_test_fails_without_a_device(self):
         ns = topology.make_namespace()
         ns.run("ip", "link", "set", "lo", "down")

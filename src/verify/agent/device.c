@@ -184,6 +184,17 @@ static bool open_first(const json_t *where, struct ibv_device **list, const unio
 	return false;
 }
 
+static void say_what_there_is(struct ibv_device **list, const char *wanted, char *why,
+			      size_t why_size)
+{
+	size_t used =
+		(size_t)snprintf(why, why_size, "no verbs device%s%s", *wanted ? " " : "", wanted);
+
+	for (int i = 0; list[i] && used < why_size; i++)
+		used += (size_t)snprintf(why + used, why_size - used, "%s %s",
+					 i ? "," : "; there are", ibv_get_device_name(list[i]));
+}
+
 /* The family does not decide which device it is: another one may have it, and lead elsewhere. */
 bool va_device_find(const json_t *where, enum va_family family, struct va_device *out, char *why,
 		    size_t why_size)
@@ -203,9 +214,9 @@ bool va_device_find(const json_t *where, enum va_family family, struct va_device
 		   open_first(where, list, &address, out, why, why_size);
 	if (!is_found)
 		is_found = open_first(where, list, NULL, out, why, why_size);
-	ibv_free_device_list(list);
 	if (!is_found && !*why)
-		snprintf(why, why_size, "no verbs device%s%s", *wanted ? " " : "", wanted);
+		say_what_there_is(list, wanted, why, why_size);
+	ibv_free_device_list(list);
 	if (!is_found || family == VA_ANY_FAMILY ||
 	    take(where, out->context, family, out, why, why_size))
 		return is_found;
