@@ -120,6 +120,17 @@ static bool can_be_judged(const struct roce_verify_outcome *o, enum roce_verify_
 	       (t->has_most && o->value > t->most * factor * EXCUSED_MAX);
 }
 
+/* "98 %, expected at least 98 %" would say nothing. */
+static void format_missed(enum roce_verify_unit unit, double value, double bound, char out[64])
+{
+	char its[64];
+
+	roce_verify_unit_format(unit, value, out, 64);
+	roce_verify_unit_format(unit, bound, its, sizeof(its));
+	if (strcmp(out, its) == 0)
+		roce_verify_unit_format_exact(unit, value, out, 64);
+}
+
 static void hold_to_threshold(struct roce_verify_outcome *o)
 {
 	const struct roce_verify_threshold *t = o->threshold;
@@ -133,17 +144,17 @@ static void hold_to_threshold(struct roce_verify_outcome *o)
 	o->verdict = is_low || is_high ? ROCE_VERIFY_FAIL : ROCE_VERIFY_PASS;
 	if (o->verdict == ROCE_VERIFY_PASS)
 		return;
-	roce_verify_unit_format(unit, o->value, value, sizeof(value));
+	format_missed(unit, o->value, (is_low ? t->least : t->most) * factor, value);
 	roce_verify_threshold_text(o, text, sizeof(text));
 	if (can_be_judged(o, unit)) {
-		roce_verify_outcome_reason(o, "%s is %s, expected %s",
+		roce_verify_outcome_reason(o, "%s %s, expected %s",
 					   o->c->kind->numbers[o->c->value].name, value, text);
 		return;
 	}
 	o->verdict = ROCE_VERIFY_MEASURED;
 	roce_verify_outcome_reason(o,
 				   "not judged: other programs had %.0f %% of the processors; %s "
-				   "is %s, expected %s",
+				   "%s, expected %s",
 				   o->others, o->c->kind->numbers[o->c->value].name, value, text);
 }
 

@@ -99,15 +99,44 @@ double roce_verify_unit_most(enum roce_verify_unit unit)
 	return units[unit].most;
 }
 
-void roce_verify_unit_format(enum roce_verify_unit unit, double value, char *out, size_t size)
+/* What would have too many digits to be read; the first that fits. */
+static const struct scale {
+	enum roce_verify_unit unit;
+	double least;
+	double one;
+	const char *text;
+} scales[] = {
+	{ROCE_VERIFY_TIME, 1e6, 1e6, "s"},
+	{ROCE_VERIFY_TIME, 1e4, 1e3, "ms"},
+	{ROCE_VERIFY_FREQUENCY, 1e6, 1e6, "M/s"},
+	{ROCE_VERIFY_FREQUENCY, 1e4, 1e3, "k/s"},
+};
+
+static void format(enum roce_verify_unit unit, double value, int digits, char *out, size_t size)
 {
 	const char *text = units[unit].text;
-	const char *blank = *text ? " " : "";
 
-	if (unit == ROCE_VERIFY_COUNT || value >= 1000 || value <= -1000)
-		snprintf(out, size, "%.0f%s%s", value, blank, text);
+	for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]); i++) {
+		if (unit != scales[i].unit || value < scales[i].least)
+			continue;
+		value /= scales[i].one;
+		text = scales[i].text;
+		break;
+	}
+	if (unit == ROCE_VERIFY_COUNT || ((value >= 1000 || value <= -1000) && digits <= 3))
+		snprintf(out, size, "%.0f%s%s", value, *text ? " " : "", text);
 	else
-		snprintf(out, size, "%.3g%s%s", value, blank, text);
+		snprintf(out, size, "%.*g%s%s", digits, value, *text ? " " : "", text);
+}
+
+void roce_verify_unit_format(enum roce_verify_unit unit, double value, char *out, size_t size)
+{
+	format(unit, value, 3, out, size);
+}
+
+void roce_verify_unit_format_exact(enum roce_verify_unit unit, double value, char *out, size_t size)
+{
+	format(unit, value, 7, out, size);
 }
 
 /* ---- parameters ---- */

@@ -48,6 +48,9 @@ const char *roce_verify_unit_expected(enum roce_verify_unit unit);
 double roce_verify_unit_most(enum roce_verify_unit unit);
 /* "3.21 us", "12.4 Gb/s", "98 %", "1234". */
 void roce_verify_unit_format(enum roce_verify_unit unit, double value, char *out, size_t size);
+/* With more digits: for two values that look the same in the form above. */
+void roce_verify_unit_format_exact(enum roce_verify_unit unit, double value, char *out,
+				   size_t size);
 
 /* Parameters that were read into the kind's struct, as the agent gets them. NULL: out of memory. */
 json_t *roce_verify_parameters_json(const struct roce_verify_kind *kind, const void *in);

@@ -114,8 +114,10 @@ static void tiles(const struct roce_verify_record *record, FILE *out)
 {
 	uint32_t failed = roce_verify_record_count(record, ROCE_VERIFY_FAIL);
 	bool is_whole = record->is_complete && !record->broken_off;
+	uint32_t unjudged = roce_verify_record_unjudged(record);
 	char text[64], note[64];
 
+	snprintf(note, sizeof(note), "%u not judged", unjudged);
 	roce_page_tiles_begin(out);
 	roce_page_tile(out,
 		       failed	  ? ROCE_TONE_BAD
@@ -124,7 +126,10 @@ static void tiles(const struct roce_verify_record *record, FILE *out)
 		       failed	  ? "failed"
 		       : is_whole ? "passed"
 				  : "broken off",
-		       "Result", failed && !is_whole ? "and broken off" : NULL);
+		       "Result",
+		       failed && !is_whole ? "and broken off"
+		       : unjudged	   ? note
+					   : NULL);
 	tile(out, record, ROCE_VERIFY_PASS, "Passed", NULL);
 	tile(out, record, ROCE_VERIFY_FAIL, "Failed", NULL);
 	tile(out, record, ROCE_VERIFY_SKIPPED, "Skipped", "cannot be done here");
@@ -339,9 +344,11 @@ bool roce_verify_page(const struct roce_verify_record *record, FILE *out)
 	tiles(record, out);
 	failures(&pages, out);
 	list_undecided(&pages, out, ROCE_VERIFY_SKIPPED, "skipped", "Skipped",
-		       "Nothing is known about these.");
+		       "These could not be done here: nothing is known about them.");
 	list_undecided(&pages, out, ROCE_VERIFY_MEASURED, "not-judged", "Not judged",
-		       "Numbers that miss a threshold, taken when that meant nothing.");
+		       "These missed a threshold while other programs had much of this machine's "
+		       "processors, or what they are compared with has failed. Run them again when "
+		       "the machine is quiet.");
 	roce_verify_page_groups(&pages, out);
 	roce_verify_page_primitives(record, out);
 	roce_verify_page_environment(record, out);

@@ -90,6 +90,16 @@ uint32_t roce_verify_record_count(const struct roce_verify_record *record,
 	return count;
 }
 
+uint32_t roce_verify_record_unjudged(const struct roce_verify_record *record)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < record->outcome_count; i++)
+		count += record->outcomes[i].verdict == ROCE_VERIFY_MEASURED &&
+			 record->outcomes[i].reason;
+	return count;
+}
+
 void roce_verify_outcome_reason(struct roce_verify_outcome *outcome, const char *fmt, ...)
 {
 	char *text;

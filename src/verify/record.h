@@ -91,6 +91,8 @@ const struct roce_verify_outcome *roce_verify_record_find(const struct roce_veri
 							  const char *name);
 uint32_t roce_verify_record_count(const struct roce_verify_record *record,
 				  enum roce_verify_verdict verdict);
+/* Of those measured, how many have a threshold that they could not be held to. */
+uint32_t roce_verify_record_unjudged(const struct roce_verify_record *record);
 
 /* Words of a peer may be in it: what would steer a terminal, or is not allowed in XML, is replaced.
  */

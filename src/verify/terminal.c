@@ -183,11 +183,19 @@ struct roce_verify_watcher roce_verify_terminal_watcher(struct roce_verify_termi
 void roce_verify_terminal_summary(const struct roce_verify_terminal *t,
 				  const struct roce_verify_record *record)
 {
+	uint32_t unjudged = roce_verify_record_unjudged(record);
+
 	wipe(t);
 	if (!t->is_quiet)
 		roce_verify_primitives_print(record, t->out);
 	if (record->broken_off)
 		fprintf(t->out, "broken off: %s\n", record->broken_off);
+	if (unjudged)
+		fprintf(t->out,
+			"%u of those measured have a threshold and were not judged: this machine "
+			"was busy with other programs, or the case that they are compared with "
+			"has failed\n",
+			unjudged);
 	fprintf(t->out, "%u passed, %u failed, %u skipped, %u measured in %.0f s (seed %llu)\n",
 		roce_verify_record_count(record, ROCE_VERIFY_PASS),
 		roce_verify_record_count(record, ROCE_VERIFY_FAIL),
