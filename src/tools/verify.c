@@ -87,10 +87,16 @@ int roce_cmd_verify(int argc, char **argv)
 		return rc;
 	if (o.is_server)
 		return roce_verify_serve_command(&o);
+	if (o.is_plan_printed) {
+		roce_verify_plan_print_text(&o);
+		return ROCE_EXIT_OK;
+	}
 	plan = roce_verify_plan_open(&o);
 	if (!plan)
 		return ROCE_EXIT_USAGE;
-	if (o.is_list) {
+	if (o.is_explained) {
+		rc = roce_verify_explain(plan, o.explained);
+	} else if (o.is_list) {
 		roce_verify_plan_print(plan, o.profile);
 	} else {
 		rc = roce_verify_check_writable("verify", o.json);

@@ -39,6 +39,9 @@ struct roce_verify_options {
 	const char *kinds;  /* the only ones that it runs; NULL: all */
 	const char *client; /* how the other end is called, up to the host */
 	bool is_list;
+	bool is_plan_printed;
+	bool is_explained;
+	const char *explained; /* NULL: the list of kinds */
 	bool is_self_test;
 	bool is_system;
 	bool is_server;
@@ -52,7 +55,12 @@ int roce_verify_options_parse(int argc, char **argv, struct roce_verify_options 
 /* With the wanted cases marked. NULL after what is wrong was said. A profile that is a file is put
  * into the plan, and its name into the options. */
 struct roce_verify_plan *roce_verify_plan_open(struct roce_verify_options *options);
+/* The plan that is built in, to be changed and run with --plan. */
+void roce_verify_plan_print_text(const struct roce_verify_options *o);
 void roce_verify_plan_print(const struct roce_verify_plan *plan, const char *profile);
+
+/* What a case of the plan or a kind of case is; NULL: the list of kinds. An exit status. */
+int roce_verify_explain(const struct roce_verify_plan *plan, const char *name);
 
 /* The agents of both sides, and what each is told of its device; the latter for json_decref(). */
 struct roce_verify_sides {

@@ -51,7 +51,7 @@ static int parse(int argc, char **argv, struct diff_options *o)
 
 	optind = 1;
 	opterr = 0;
-	while (!rc && (c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+	while (!rc && (c = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
 		switch (c) {
 		case OPT_TOLERANCE:
 			rc = parse_tolerance(optarg, &o->tolerance);
@@ -62,10 +62,12 @@ static int parse(int argc, char **argv, struct diff_options *o)
 		case OPT_HTML:
 			o->html = optarg;
 			break;
-		default:
-			rc = roce_usage_error("verify",
-					      "diff has no option %s, or its value is missing",
+		case ':':
+			rc = roce_usage_error("verify", "diff: %s: its value is missing",
 					      argv[optind - 1]);
+			break;
+		default:
+			rc = roce_usage_error("verify", "diff has no option %s", argv[optind - 1]);
 		}
 	}
 	if (!rc && argc - optind != 2)

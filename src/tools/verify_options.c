@@ -15,6 +15,8 @@ enum {
 	OPT_ONLY,
 	OPT_SKIP,
 	OPT_LIST,
+	OPT_PRINT_PLAN,
+	OPT_EXPLAIN,
 	OPT_REPEAT,
 	OPT_SEED,
 	OPT_PROFILE,
@@ -42,6 +44,8 @@ static const struct option long_options[] = {
 	{"only", required_argument, NULL, OPT_ONLY},
 	{"skip", required_argument, NULL, OPT_SKIP},
 	{"list", no_argument, NULL, OPT_LIST},
+	{"print-plan", no_argument, NULL, OPT_PRINT_PLAN},
+	{"explain", no_argument, NULL, OPT_EXPLAIN},
 	{"repeat", required_argument, NULL, OPT_REPEAT},
 	{"seed", required_argument, NULL, OPT_SEED},
 	{"profile", required_argument, NULL, OPT_PROFILE},
@@ -111,6 +115,10 @@ static bool *flag_of(int c, struct roce_verify_options *o)
 	switch (c) {
 	case OPT_LIST:
 		return &o->is_list;
+	case OPT_EXPLAIN:
+		return &o->is_explained;
+	case OPT_PRINT_PLAN:
+		return &o->is_plan_printed;
 	case OPT_SYSTEM:
 		return &o->is_system;
 	case OPT_SELF_TEST:
@@ -147,8 +155,10 @@ static int take_option(int c, const char *given, struct roce_verify_options *o)
 		return parse_number("--mtu", 1280, 65535, &o->mtu);
 	else if (c == OPT_PORT)
 		return parse_number("--port", 1, 65535, &o->port);
+	else if (c == ':')
+		return roce_usage_error("verify", "%s: its value is missing", given);
 	else
-		return roce_usage_error("verify", "no option %s, or its value is missing", given);
+		return roce_usage_error("verify", "no option %s", given);
 	return ROCE_EXIT_OK;
 }
 
@@ -174,6 +184,8 @@ static int check_together(const struct roce_verify_options *o)
 	if (o->is_self_test && (o->plan || o->is_system || o->peer || o->is_server))
 		return roce_usage_error("verify",
 					"--self-test is a plan of its own, on this machine");
+	if (o->is_plan_printed && (o->plan || o->is_server))
+		return roce_usage_error("verify", "--print-plan prints the plan that is built in");
 	if (o->quirks && strcmp(o->quirks, "rxe") != 0)
 		return roce_usage_error("verify", "--quirks: found %s, expected rxe", o->quirks);
 	if (o->is_server && o->qp_timeout)
@@ -213,12 +225,14 @@ int roce_verify_options_parse(int argc, char **argv, struct roce_verify_options 
 	};
 	optind = 1;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "q", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, ":q", long_options, NULL)) != -1) {
 		int rc = take_option(c, argv[optind - 1], out);
 
 		if (rc)
 			return rc;
 	}
+	if (out->is_explained && optind < argc)
+		out->explained = argv[optind++];
 	if (optind < argc)
 		return roce_usage_error("verify", "takes no argument, got %s", argv[optind]);
 	/* Arguments can be seen by other users, variables cannot. */

@@ -75,10 +75,13 @@ static bool load_profile(struct roce_verify_options *o, struct roce_verify_plan 
 	    roce_verify_plan_has_profile(plan, o->profile))
 		return true;
 	if (!strchr(o->profile, '/') && access(o->profile, F_OK)) {
+		char known[128];
+
+		roce_verify_plan_profiles(plan, known, sizeof(known));
 		fprintf(stderr,
 			"uroce verify: no case of the plan has a threshold for profile %s, and "
-			"there is no such file\n",
-			o->profile);
+			"there is no such file (the plan has: %s)\n",
+			o->profile, known);
 		return false;
 	}
 	text = read_file(o->profile, &length);
@@ -102,6 +105,14 @@ static bool fits(const struct roce_verify_plan *plan, const char *option, const 
 		"uroce verify: %s: no case of the plan fits %s (--list shows their names)\n",
 		option, unfit);
 	return false;
+}
+
+void roce_verify_plan_print_text(const struct roce_verify_options *o)
+{
+	struct roce_verify_text text =
+		o->is_self_test ? roce_verify_self_test_plan() : roce_verify_default_plan();
+
+	fwrite(text.text, 1, text.length, stdout);
 }
 
 struct roce_verify_plan *roce_verify_plan_open(struct roce_verify_options *options)

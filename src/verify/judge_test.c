@@ -170,7 +170,7 @@ static void judge__holds_only_machines_that_it_is_for(void **state)
 	(void)judge(f, "floor/f", P50(4), OK);
 	expect(f, "a/where", P50(9), OK, ROCE_VERIFY_PASS, NULL);
 	expect(f, "a/where", P50(12), OK, ROCE_VERIFY_FAIL,
-	       "p50 is 12 us, expected at most 10 us where floor/f is 4 us or more");
+	       "p50 12 us, expected at most 10 us where floor/f is 4 us or more");
 }
 
 static void judge__failure_of_either_side_counts(void **state)

@@ -346,9 +346,9 @@ bool roce_verify_page(const struct roce_verify_record *record, FILE *out)
 	list_undecided(&pages, out, ROCE_VERIFY_SKIPPED, "skipped", "Skipped",
 		       "These could not be done here: nothing is known about them.");
 	list_undecided(&pages, out, ROCE_VERIFY_MEASURED, "not-judged", "Not judged",
-		       "These missed a threshold while other programs had much of this machine's "
-		       "processors, or what they are compared with has failed. Run them again when "
-		       "the machine is quiet.");
+		       "These have a threshold, but other programs had much of this machine's "
+		       "processors, it is not fast enough for the threshold, or what they are "
+		       "compared with has failed. Run them again when the machine is quiet.");
 	roce_verify_page_groups(&pages, out);
 	roce_verify_page_primitives(record, out);
 	roce_verify_page_environment(record, out);

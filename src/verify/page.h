@@ -14,4 +14,7 @@
 /* False: out of memory; the page is then incomplete. Write errors are the stream's. */
 bool roce_verify_page(const struct roce_verify_record *record, FILE *out);
 
+/* The parameters of a case in one line, with units. */
+void roce_verify_page_parameters(const struct roce_verify_case *c, char *out, size_t size);
+
 #endif

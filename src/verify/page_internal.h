@@ -30,8 +30,6 @@ void roce_verify_page_value(const struct roce_verify_rollup *r, double value, ch
 void roce_verify_page_command(const struct roce_verify_record *record,
 			      const struct roce_verify_outcome *o, char *out, size_t size);
 void roce_verify_page_run_command(const struct roce_verify_record *record, char *out, size_t size);
-/* Its parameters in one line, with units. */
-void roce_verify_page_parameters(const struct roce_verify_case *c, char *out, size_t size);
 /* One line of the members of an object; "" when it has none. */
 void roce_verify_page_flat(const json_t *object, char *out, size_t size);
 

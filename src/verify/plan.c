@@ -53,6 +53,32 @@ bool roce_verify_plan_has_profile(const struct roce_verify_plan *plan, const cha
 	return false;
 }
 
+static bool is_first_of_profile(const struct roce_verify_plan *plan, uint32_t i, uint32_t j)
+{
+	const char *profile = plan->cases[i].thresholds[j].profile;
+
+	for (uint32_t k = 0; k < i; k++) {
+		if (roce_verify_case_threshold(&plan->cases[k], profile))
+			return false;
+	}
+	return true;
+}
+
+void roce_verify_plan_profiles(const struct roce_verify_plan *plan, char *out, size_t size)
+{
+	size_t used = 0;
+
+	snprintf(out, size, "none");
+	for (uint32_t i = 0; i < plan->case_count; i++) {
+		for (uint32_t j = 0; j < plan->cases[i].threshold_count && used < size; j++) {
+			if (is_first_of_profile(plan, i, j))
+				used += (size_t)snprintf(out + used, size - used, "%s%s",
+							 used ? ", " : "",
+							 plan->cases[i].thresholds[j].profile);
+		}
+	}
+}
+
 /* "latency" is all of latency/..., "*read*" whatever has it in its name. */
 bool roce_verify_pattern_fits(const char *pattern, const char *name)
 {

@@ -81,6 +81,7 @@ void roce_verify_plan_destroy(struct roce_verify_plan *plan);
  *
  *	profile: its name
  *	patience: 5                       time limits of all cases, times this; may be left out
+ *	base: soft                        whose thresholds hold for all other cases; may be left out
  *	thresholds:
  *	  - {case: latency/write_64, at_most: 8us, source: why}
  *
@@ -106,6 +107,8 @@ const struct roce_verify_threshold *roce_verify_case_threshold(const struct roce
 							       const char *profile);
 /* Whether any case of the plan has a threshold in it. */
 bool roce_verify_plan_has_profile(const struct roce_verify_plan *plan, const char *profile);
+/* Those that any has: "soft, 100g". */
+void roce_verify_plan_profiles(const struct roce_verify_plan *plan, char *out, size_t size);
 
 /* The plans that are built in. */
 struct roce_verify_text {

@@ -72,7 +72,7 @@ void roce_plan_add_unknown(struct roce_plan_loader *l, uint32_t line, const char
 	char nearest[64];
 	bool is_near = roce_words_nearest(words, name, nearest, sizeof(nearest));
 
-	roce_problem_add(l->problems, line, "unknown %s %.60s, expected %s%s%s%.120s", what, name,
+	roce_problem_add(l->problems, line, "unknown %s %.60s, expected %s%s%s%.200s", what, name,
 			 is_near ? "perhaps " : "one of ", is_near ? nearest : "",
 			 is_near ? "; there are " : "", words);
 }

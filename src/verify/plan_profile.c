@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A profile of one's own: thresholds for cases of a plan, in a file beside it. Patterns are those
- * of --only; a later entry replaces an earlier one. Time limits are the plan's, or all of them so
- * many times longer for machines that are far slower, for instance emulated.
+ * of --only; a later entry replaces an earlier one, and any replaces what `base` has for the case.
+ * Time limits are the plan's, or all of them so many times longer for machines that are far slower,
+ * for instance emulated.
  */
 #include "verify/plan_internal.h"
 
@@ -55,13 +56,46 @@ static void load_patience(struct roce_plan_loader *l)
 		l->plan->cases[i].timeout_s *= factor;
 }
 
+/* All thresholds of a profile of the plan, under the name of this one. */
+static void take_base(struct roce_plan_loader *l, const char *profile)
+{
+	const char *base = roce_plan_need_text(l, ROCE_YAML_ROOT, "a profile", "base");
+	uint32_t line = roce_yaml_line(l->yaml, roce_plan_find_value(l, ROCE_YAML_ROOT, "base"));
+	char known[128];
+
+	if (!base)
+		return;
+	if (!roce_verify_plan_has_profile(l->plan, base)) {
+		roce_verify_plan_profiles(l->plan, known, sizeof(known));
+		roce_problem_add(l->problems, line,
+				 "base: no case of the plan has a threshold for %.60s, but for %s",
+				 base, known);
+		return;
+	}
+	for (uint32_t i = 0; i < l->plan->case_count; i++) {
+		struct roce_verify_case *c = &l->plan->cases[i];
+		const struct roce_verify_threshold *t = roce_verify_case_threshold(c, base);
+
+		if (!t || roce_verify_case_threshold(c, profile))
+			continue;
+		if (c->threshold_count == ROCE_VERIFY_PROFILES_MAX) {
+			roce_problem_add(l->problems, line, "more than %u profiles",
+					 ROCE_VERIFY_PROFILES_MAX);
+			return;
+		}
+		c->thresholds[c->threshold_count] = *t;
+		c->thresholds[c->threshold_count++].profile = profile;
+	}
+}
+
 static const char *load(struct roce_plan_loader *l)
 {
 	roce_yaml_node_t list;
 	const char *profile;
 
 	if (!roce_yaml_line(l->yaml, ROCE_YAML_ROOT) ||
-	    !roce_plan_check_keys(l, ROCE_YAML_ROOT, "a profile", "profile|patience|thresholds"))
+	    !roce_plan_check_keys(l, ROCE_YAML_ROOT, "a profile",
+				  "profile|base|patience|thresholds"))
 		return NULL;
 	profile = roce_plan_need_text(l, ROCE_YAML_ROOT, "a profile", "profile");
 	load_patience(l);
@@ -72,6 +106,8 @@ static const char *load(struct roce_plan_loader *l)
 				 list ? roce_yaml_what(l->yaml, list) : "nothing");
 		return NULL;
 	}
+	if (profile && roce_plan_find_value(l, ROCE_YAML_ROOT, "base"))
+		take_base(l, profile);
 	for (uint32_t i = 0; profile && i < roce_yaml_count(l->yaml, list); i++)
 		load_entry(l, profile, roce_yaml_item(l->yaml, list, i));
 	return profile;

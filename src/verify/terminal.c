@@ -192,9 +192,9 @@ void roce_verify_terminal_summary(const struct roce_verify_terminal *t,
 		fprintf(t->out, "broken off: %s\n", record->broken_off);
 	if (unjudged)
 		fprintf(t->out,
-			"%u of those measured have a threshold and were not judged: this machine "
-			"was busy with other programs, or the case that they are compared with "
-			"has failed\n",
+			"%u of those measured have a threshold and were not judged, as this "
+			"machine was busy with other programs, is not fast enough for it, or a "
+			"case that they are compared with has failed\n",
 			unjudged);
 	fprintf(t->out, "%u passed, %u failed, %u skipped, %u measured in %.0f s (seed %llu)\n",
 		roce_verify_record_count(record, ROCE_VERIFY_PASS),

@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -30,6 +31,7 @@ def read(name):
 def commands(text):
     """Lines of shell blocks, continued ones joined, without comments."""
     found = []
+    text = re.sub(r"^```yaml\n.*?^```\n", "", text, flags=re.M | re.S)
     for block in re.findall(r"^```\n(.*?)^```", text, re.M | re.S):
         for line in block.replace("\\\n", " ").splitlines():
             command = re.sub(r"\s+", " ", line.split(" # ")[0].split("  #")[0]).strip()
@@ -106,6 +108,25 @@ class Docs(unittest.TestCase):
         for pattern in (r"^#+ ", r"^\|", r"^\d+\. ", r"^\* "):
             self.assertEqual(len(re.findall(pattern, english, re.M)),
                              len(re.findall(pattern, chinese, re.M)), pattern)
+
+    def test_profile_and_plan_can_be_used(self):
+        """The files that the pages show, both the same."""
+        english, chinese = (re.findall(r"^```yaml\n(.*?)^```", read(name), re.M | re.S)
+                            for name in PAGES)
+        self.assertEqual(english, chinese)
+        profile, plan = english
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+            f.write(profile)
+            f.flush()
+            shown = output("verify", "--profile", f.name, "--list")
+            self.assertRegex(shown, r"\nlatency/write_64 .*\[at most 8 us\]\n")
+            self.assertRegex(shown, r"\nbandwidth/read .*\[at least 0.5 x floor/tcp\]\n")
+            self.assertRegex(shown, r"\nlatency/read_64 .*\[at most 4 x ")
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+            f.write(plan)
+            f.flush()
+            shown = output("verify", "--plan", f.name, "--list")
+            self.assertRegex(shown, r"\nlatency/read_4k .*\[at most 100 x floor/udp_64\]\n")
 
     def test_the_readme_leads_there(self):
         for name in PAGES:

@@ -12,6 +12,7 @@ namespace can be made.
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -367,6 +368,16 @@ class BadInput(Verify):
         self.assertEqual(report["profile"], "site")
         self.assertEqual([(c["name"], c["limit"]["source"]) for c in report["cases"]],
                          [("a/write", "mine")])
+        # with a base the other thresholds of the plan hold as well
+        based = self.write("profile: site\nbase: tight\nthresholds:\n"
+                           "- {case: a/read, at_most: 1ns, source: mine}\n", "based.yaml")
+        done = subprocess.run([program("uroce"), "verify", "--plan", self.write(PLAN), "--profile",
+                               based, "--list"], stdout=subprocess.PIPE, timeout=60, text=True)
+        self.assertEqual(re.findall(r"^(\S+) .*\[at most 0.001 us\]$", done.stdout, re.M),
+                         ["a/write", "a/read"])
+        wrong = self.write("profile: site\nbase: softer\nthresholds: []\n", "wrong.yaml")
+        self.expect(wrong + ":2: base: no case of the plan has a threshold for softer, but for "
+                    "soft, tight", "--plan", self.write(PLAN), "--profile", wrong)
         profile = self.write("profile: site\nthresholds:\n- {case: b, at_most: 1ns, source: mine}\n")
         self.expect(profile + ":3: case: the plan has none of the name b", "--profile", profile)
 
@@ -374,13 +385,14 @@ class BadInput(Verify):
         plan = self.write(PLAN)
         rows = (
             ("no option --nothing", "--nothing"),
-            ("or its value is missing", "--plan"),
+            ("--plan: its value is missing", "--plan"),
+            ("--print-plan prints the plan that is built in", "--print-plan", "--plan", plan),
             ("takes no argument, got plan.yaml", "plan.yaml"),
             ("/nowhere/plan.yaml: No such file", "--plan", "/nowhere/plan.yaml"),
             ("--only: no case of the plan fits noting", "--plan", plan, "--only", "a,noting"),
             ("--skip: no case of the plan fits b", "--plan", plan, "--skip", "b"),
             ("no case is left", "--plan", plan, "--only", "a", "--skip", "a"),
-            ("threshold for profile 400g", "--plan", plan, "--profile", "400g"),
+            ("no such file (the plan has: soft, tight)", "--plan", plan, "--profile", "400g"),
             ("--repeat: found 0, expected a number from 1", "--repeat", "0"),
             ("--seed: found -1", "--seed", "-1"),
             ("--mtu: found 100", "--mtu", "100"),
@@ -399,6 +411,29 @@ class BadInput(Verify):
         )
         for expected, *arguments in rows:
             self.expect(expected, *arguments)
+
+    def test_built_in_plans_can_be_printed_and_run(self):
+        for option in ((), ("--self-test",)):
+            def listed(*more):
+                return subprocess.run([program("uroce"), "verify", *more], timeout=60, text=True,
+                                      stdout=subprocess.PIPE, check=True).stdout
+            path = self.write(listed("--print-plan", *option), "printed.yaml")
+            self.assertEqual(listed("--plan", path, "--list"), listed("--list", *option))
+
+    def test_cases_and_kinds_are_explained(self):
+        def explain(*name):
+            return subprocess.run([program("uroce"), "verify", "--explain", *name], timeout=60,
+                                  text=True, stdout=subprocess.PIPE, check=True).stdout
+        kinds = re.findall(r"^([a-z_]+) +\S", explain(), re.M)
+        self.assertIn("latency", kinds)
+        for kind in kinds:
+            self.assertIn(f"kind {kind}: ", explain(kind))
+        self.assertRegex(explain("latency"), r"\n  op +write .*\[write, read, .*ud_send\]\n")
+        self.assertRegex(explain("latency"), r"\n  p50 \(us\), ")
+        shown = explain("latency/write_64")
+        self.assertIn("a WRITE of 64 B is acknowledged fast", shown)
+        self.assertRegex(shown, r"\n  profile 100g +at most 10 us, because: ")
+        self.expect("--explain: nothing is no case of the plan", "--explain", "nothing")
 
     def test_list(self):
         done = subprocess.run([program("uroce"), "verify", "--list"], stdout=subprocess.PIPE,
