@@ -5,8 +5,10 @@
  */
 #include "tools/command.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct command {
 	const char *name;
@@ -275,9 +277,24 @@ static int dispatch(int argc, char **argv)
 	return c->run(argc - 1, argv + 1);
 }
 
+/* A standard descriptor that the caller has closed would be the next socket's or file's, and our
+ * words go there. What stands in for it takes none, which is told as it would be. */
+static void hold_standard_descriptors(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && fd <= STDERR_FILENO)
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
-	int rc = dispatch(argc, argv);
+	int rc;
+
+	hold_standard_descriptors();
+	rc = dispatch(argc, argv);
 
 	if (fflush(stdout) || ferror(stdout)) {
 		perror("uroce: standard output");

@@ -38,6 +38,7 @@ static int run_between(const void *context, const struct roce_verify_run_options
 
 	run.ends_at_failure = true;
 	roce_verify_run(&run, &watcher, record);
+	roce_verify_give_signals_back(run.signal_fd);
 	roce_perf_text_end(&text, record);
 	if (json)
 		rc = roce_verify_write_json("perf", json, report(o, record));

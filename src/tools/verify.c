@@ -67,9 +67,11 @@ static int run_between(const void *context, const struct roce_verify_run_options
 	int rc;
 
 	roce_verify_terminal_init(&terminal, is_taken ? stderr : stdout, record, o->is_quiet);
+	terminal.signal_fd = run->signal_fd;
 	watcher = roce_verify_terminal_watcher(&terminal);
 	roce_verify_run(run, &watcher, record);
 	roce_verify_terminal_summary(&terminal, record);
+	roce_verify_give_signals_back(run->signal_fd);
 	rc = write_reports(o, record);
 	return roce_verify_exit_status(record) ? roce_verify_exit_status(record) : rc;
 }

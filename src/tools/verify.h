@@ -94,6 +94,9 @@ typedef int (*roce_verify_between_fn)(const void *context,
  * `between`; afterwards nothing is left. An exit status. */
 int roce_verify_run_plan(const struct roce_verify_options *options, struct roce_verify_plan *plan,
 			 roce_verify_between_fn between, const void *context);
+/* When all is done but reports, which may have a slow reader: a signal that comes now ends this
+ * program, and those that came are taken. */
+void roce_verify_give_signals_back(int signal_fd);
 /* "-". */
 bool roce_verify_is_on_stdout(const char *path);
 /* A file that cannot be written is better known before the run than after it. NULL: none. */

@@ -9,17 +9,33 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+static void list_signals(sigset_t *out)
+{
+	sigemptyset(out);
+	sigaddset(out, SIGINT);
+	sigaddset(out, SIGTERM);
+	sigaddset(out, SIGHUP);
+}
+
 static int take_signals(void)
 {
 	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	list_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void roce_verify_give_signals_back(int signal_fd)
+{
+	struct signalfd_siginfo info;
+	sigset_t set;
+
+	while (read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		;
+	list_signals(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 static void describe_choices(const struct roce_verify_options *o, struct roce_verify_record *record)

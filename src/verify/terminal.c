@@ -10,6 +10,8 @@
 #include "verify/primitives.h"
 #include "verify/sides.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +30,7 @@ void roce_verify_terminal_init(struct roce_verify_terminal *t, FILE *out,
 {
 	*t = (struct roce_verify_terminal){
 		.out = out,
+		.signal_fd = -1,
 		.has_bar = isatty(STDERR_FILENO) && !is_quiet,
 		.has_colours = isatty(fileno(out)) && !getenv("NO_COLOR"),
 		.is_quiet = is_quiet,
@@ -36,6 +39,18 @@ void roce_verify_terminal_init(struct roce_verify_terminal *t, FILE *out,
 	for (uint32_t i = 0; i < record->plan->case_count; i++)
 		t->takes_all += record->plan->cases[i].is_wanted * record->plan->cases[i].takes_s *
 				record->repeat;
+}
+
+bool roce_verify_terminal_has_room(FILE *out, int signal_fd)
+{
+	struct pollfd p[] = {
+		{.fd = fileno(out), .events = POLLOUT},
+		{.fd = signal_fd, .events = POLLIN},
+	};
+
+	while (poll(p, 2, -1) < 0 && errno == EINTR)
+		;
+	return p[0].revents || !p[1].revents;
 }
 
 static void format_left(double seconds, char *out, size_t size)
@@ -81,7 +96,8 @@ static void print_sides(struct roce_verify_terminal *t, const struct roce_verify
 {
 	char text[512];
 
-	if (t->has_told_sides || t->is_quiet)
+	if (t->has_told_sides || t->is_quiet ||
+	    !roce_verify_terminal_has_room(t->out, t->signal_fd))
 		return;
 	t->has_told_sides = true;
 	wipe(t);
@@ -166,6 +182,8 @@ static void on_ended(void *context, const struct roce_verify_record *record,
 	t->part = 0;
 	if (t->is_quiet && outcome->verdict != ROCE_VERIFY_FAIL)
 		return;
+	if (!roce_verify_terminal_has_room(t->out, t->signal_fd))
+		return;
 	wipe(t);
 	print_outcome(t, record, outcome);
 }
@@ -186,6 +204,8 @@ void roce_verify_terminal_summary(const struct roce_verify_terminal *t,
 	uint32_t unjudged = roce_verify_record_unjudged(record);
 
 	wipe(t);
+	if (!roce_verify_terminal_has_room(t->out, t->signal_fd))
+		return;
 	if (!t->is_quiet)
 		roce_verify_primitives_print(record, t->out);
 	if (record->broken_off)

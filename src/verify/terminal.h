@@ -9,7 +9,8 @@
 
 struct roce_verify_terminal {
 	FILE *out;
-	bool has_bar; /* the standard error is a terminal */
+	int signal_fd; /* readable when nobody waits for the rest; -1: none */
+	bool has_bar;  /* the standard error is a terminal */
 	bool has_colours;
 	bool is_quiet; /* failures only */
 	bool has_told_sides;
@@ -23,6 +24,9 @@ struct roce_verify_terminal {
 
 void roce_verify_terminal_init(struct roce_verify_terminal *t, FILE *out,
 			       const struct roce_verify_record *record, bool is_quiet);
+/* Waits until what reads the output takes some, so that a line can be written at once. False: a
+ * signal came first. */
+bool roce_verify_terminal_has_room(FILE *out, int signal_fd);
 struct roce_verify_watcher roce_verify_terminal_watcher(struct roce_verify_terminal *t);
 /* The last lines: counts, failures once more, why it was broken off. */
 void roce_verify_terminal_summary(const struct roce_verify_terminal *t,

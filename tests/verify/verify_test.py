@@ -9,6 +9,8 @@ Times are measured but held to nothing: the machine may be busy. Exit status 77 
 namespace can be made.
 """
 
+import contextlib
+import fcntl
 import json
 import os
 import pty
@@ -303,6 +305,33 @@ class Broken(Verify):
         below = descendants(running.pid)
         running.kill(signal.SIGKILL)
         process.wait_until(lambda: not any(is_there(p) for p in below), 20, "the end of all below")
+
+    def test_output_that_nobody_reads(self):
+        read, write = os.pipe()
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+        os.set_blocking(write, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(write, b"x")
+        os.set_blocking(write, True)
+        running = subprocess.Popen([program("uroce"), "verify", "--plan", self.write(LONG), "--json",
+                                    self.json], stdout=write)
+        self.addCleanup(running.kill)
+        process.wait_until(lambda: len(descendants(running.pid)) > 2, 60, "the agents")
+        time.sleep(1)  # it waits at the first line at the latest
+        running.send_signal(signal.SIGINT)
+        self.assertEqual(running.wait(30), 130)
+        self.assertEqual(self.load()["broken_off"], "interrupted")
+        os.close(write)
+        os.close(read)
+
+    def test_output_that_is_closed(self):
+        """No other descriptor gets the words."""
+        done = process.Process(["sh", "-c", '"$@" <&- >&-', "sh", program("uroce"), "verify", "--plan",
+                                self.write(PLAN), "--only", "function/rc_send", "--json", self.json])
+        self.assertEqual(done.wait(60), 1, done.output())
+        self.assertIn("uroce: standard output: ", done.output())
+        self.assertEqual(verdicts(self.load()), {"function/rc_send": "pass"})
 
     def test_case_that_crashes(self):
         running = self.start("--plan", self.write(LONG), "--json", self.json)
