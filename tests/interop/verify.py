@@ -5,7 +5,10 @@ guest is verified alone.
 
 What rxe is known to do otherwise is accepted by --quirks rxe (README.md lists it), and with that no
 case may fail. Without it those fail that meet one of these, and no others: `verify/departures`.
-Times of an emulated machine say nothing: the profile holds none to a threshold.
+Times of an emulated machine say nothing: the profile holds none to a threshold, and waits longer.
+
+A row takes long. UROCE_INTEROP_KEEP names a folder for what it prints, case by case while it runs,
+and for its report.
 """
 import json
 import os
@@ -22,9 +25,13 @@ TOKEN = "interop-token-0123456789"
 PORT = 18701
 PROGRAMS = ("uroce", "verify-agent", "verbs-check")
 QP_TIMEOUT = 18  # 1.07 s, eight times: on a busy machine the guest may stand still for a second
-PROFILE = "profile: emulated\nthresholds: []\n"
+PROFILE = "profile: emulated\npatience: 5\nthresholds: []\n"
 NAMES = {across.OURS: "uroce", across.GUEST: "Soft-RoCE (rdma_rxe)"}
-IPV6_CASES = "floor,function,integrity,interoperation,latency/*_64"
+# what addresses have a part in; the figures and the one-sided cases are those of IPv4
+IPV6_CASES = ("floor,function,sizes,edges,ordering,contention,integrity,interoperation,"
+              "setup/rdma_cm,latency/*_64,resources/groups,resilience")
+LINK_LOCAL_CASES = ("function/rc_*,function/uc_*,function/ud_*,integrity/send,integrity/write_read,"
+                    "integrity/ud_send,setup/rdma_cm")
 DEPARTING_CASES = "function,interoperation/uc,interoperation/ud"
 ALONE_CASES = "floor,function,integrity,interoperation,latency/*_64"
 # what is seen whenever it is asked, by the target; in the matrix rxe is the responder too
@@ -62,18 +69,42 @@ def bring(ctx):
     return ctx.guest.verify
 
 
-class Side:
-    """uroce on one of the two machines."""
+class Kept:
+    """Of a row that takes minutes: what was printed so far, and the report."""
 
-    def __init__(self, ctx, name, folder):
+    def __init__(self, ctx):
+        folder = os.environ.get("UROCE_INTEROP_KEEP")
+        self.ctx = ctx
+        self.path = folder and os.path.join(folder, ctx.report.name.replace("/", "-"))
+
+    def on_wait(self, p):
+        self.ctx.on_wait(p)
+        self.write(".txt", p.output())
+
+    def write(self, end, text):
+        if self.path:
+            with open(self.path + end, "w", encoding="utf-8") as f:
+                f.write(text)
+
+    def take(self, report):
+        self.write(".json", json.dumps(report))
+        return report
+
+
+class Side:
+    """uroce on one of the two machines. gid_index: None lets it choose."""
+
+    def __init__(self, ctx, name, folder, gid_index=None):
         self.ctx = ctx
         self.name = name
         self.side = ctx.ours if name == across.OURS else ctx.guest
         self.json = os.path.join(folder, "out.json") if name == across.OURS else "/verify/out.json"
         self.profile = os.path.join(folder, "profile")
+        self.gid = [] if gid_index is None else ["--gid-index", gid_index]
 
     def start(self, *words, quirks=True, before=()):
         """`before`: the guest's words in front of it."""
+        words = [*words, *self.gid]
         if self.name == across.OURS:
             with open(self.profile, "w", encoding="ascii") as f:
                 f.write(PROFILE)
@@ -95,10 +126,23 @@ class Side:
         return json.loads(self.ctx.guest.pull(self.json))
 
 
-def run(ctx, target, ipv6, *words, quirks=True, timeout=3600):
-    """The report, with the plan run by the other side than `target`."""
+def link_local_index(side, show):
+    """Of its GID that has the address that `show` prints."""
+    return side.gid_index(re.search(r"inet6 (fe80:[0-9a-f:]+)", show).group(1))
+
+
+def link_local_indices(ctx):
+    return {across.OURS: link_local_index(ctx.ours, ctx.ours.ns.run("ip", "-6", "addr", "show",
+                                                                    "dev", "ur0")),
+            across.GUEST: link_local_index(ctx.guest, ctx.guest.check("ip -6 addr show dev eth0"))}
+
+
+def run(ctx, target, ipv6, *words, quirks=True, gids=None, timeout=3600):
+    """The report, with the plan run by the other side than `target`. gids: by name, else those of
+    the addresses that the sides have spoken through."""
+    kept = Kept(ctx)
     with tempfile.TemporaryDirectory() as folder:
-        sides = {name: Side(ctx, name, folder) for name in across.SERVERS}
+        sides = {name: Side(ctx, name, folder, gids and gids[name]) for name in across.SERVERS}
         server, initiator = sides[target], sides[[n for n in sides if n != target][0]]
         address = server.side.ipv6 if ipv6 else server.side.ipv4
         s = server.start("--server", "--once", "--token", TOKEN, "--bind", address, quirks=quirks)
@@ -107,10 +151,12 @@ def run(ctx, target, ipv6, *words, quirks=True, timeout=3600):
             server.side.wait_for_port(s, PORT)
             i = initiator.start("--peer", f"[{address}]:{PORT}" if ipv6 else address,
                                 "--token", TOKEN, *initiator.options(), *words, quirks=quirks)
-            i.wait(timeout, ctx.on_wait)
+            i.wait(timeout, kept.on_wait)
             s.wait(60)
-            return check(initiator.report(), i, pair.Outcome(s, i))
+            kept.write(".txt", pair.Outcome(s, i).text())
+            return check(kept.take(initiator.report()), i, pair.Outcome(s, i))
         except (process.Timeout, OSError, ValueError) as e:
+            kept.write(".txt", pair.Outcome(s, i).text())
             raise Failed(f"{e}\n{pair.Outcome(s, i).text()}") from e
 
 
@@ -129,6 +175,13 @@ def must_name_both(report, initiator, target):
         uses = report["environment"][side]["facts"]["uses"]
         if uses["implementation"] != NAMES[name] or not uses["implementation_version"]:
             raise Failed(f"the {side} says that it is {uses}")
+
+
+def must_use_link_local(report):
+    for side in ("initiator", "target"):
+        uses = report["environment"][side]["facts"]["uses"]
+        if not uses["gid"].startswith("fe80:"):
+            raise Failed(f"the {side} has not used its link-local address but {uses['gid']}")
 
 
 def summary(report):
@@ -163,6 +216,13 @@ for _name, _target in DIRECTIONS.items():
         must_name_both(report, other(target), target)
         return must_not_fail(report)
 
+    @row(f"verify/link-local/{_name}", mtu=1500, least=FULL)
+    def link_local(ctx, target=_target):
+        """GIDs of fe80::/10, which are of one link."""
+        report = run(ctx, target, True, "--only", LINK_LOCAL_CASES, gids=link_local_indices(ctx))
+        must_use_link_local(report)
+        return must_not_fail(report)
+
     @row(f"verify/departures/{_name}", mtu=1500, least=FULL)
     def departures(ctx, target=_target):
         """Without --quirks: what fails is known, and the known is seen."""
@@ -183,7 +243,7 @@ def run_alone(ctx, *words, before=()):
         guest = Side(ctx, across.GUEST, folder)
         p = guest.start(*guest.options(), *words, before=before)
         try:
-            p.wait(1800, ctx.on_wait)
+            p.wait(1800, Kept(ctx).on_wait)
             return check(guest.report(), p, pair.Outcome(p, None))
         except (process.Timeout, RuntimeError, ValueError) as e:
             raise Failed(f"{e}\n{p.output()}") from e
