@@ -107,6 +107,11 @@ int roce_lines_take(struct roce_lines *lines, json_t **out)
 	return 1;
 }
 
+bool roce_lines_has(const struct roce_lines *lines)
+{
+	return lines->used && memchr(lines->buffer + lines->begin, '\n', lines->used);
+}
+
 static int wait_for(int fd, short events, roce_ns_t deadline)
 {
 	for (;;) {

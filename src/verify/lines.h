@@ -30,6 +30,8 @@ void roce_lines_fini(struct roce_lines *lines);
 int roce_lines_fill(struct roce_lines *lines) __attribute__((warn_unused_result));
 /* The next line that has come. 1 and the object (for json_decref()); 0: none; -EBADMSG. */
 int roce_lines_take(struct roce_lines *lines, json_t **out) __attribute__((warn_unused_result));
+/* Whether a whole line has come that was not taken yet. */
+bool roce_lines_has(const struct roce_lines *lines);
 /* Waits for one until `deadline` of roce_clock_now(). 0, -ETIMEDOUT, or what the two above say. */
 int roce_lines_receive(struct roce_lines *lines, roce_ns_t deadline, json_t **out)
 	__attribute__((warn_unused_result));

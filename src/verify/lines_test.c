@@ -67,7 +67,9 @@ static void lines__in_pieces_and_together(void **state)
 	say(e, "\"a\"}\n{\"is\":\"b\"}\n{\"i");
 	assert_int_equal(roce_lines_fill(&e->lines), 0);
 	expect(e, "a");
+	assert_true(roce_lines_has(&e->lines)); /* nobody waits for what is there */
 	expect(e, "b");
+	assert_false(roce_lines_has(&e->lines));
 	assert_int_equal(roce_lines_take(&e->lines, &object), 0);
 	say(e, "s\":\"c\"}\n");
 	assert_int_equal(roce_lines_fill(&e->lines), 0);

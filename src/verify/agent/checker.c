@@ -188,7 +188,7 @@ static void carry(struct va_run *run, struct program *program)
 			{.fd = is_running ? program->output : -1, .events = POLLIN},
 			{.fd = is_peer_there ? run->up.fd : -1, .events = POLLIN},
 		};
-		bool has_line = run->up.used && memchr(run->up.buffer, '\n', run->up.used);
+		bool has_line = roce_lines_has(&run->up);
 
 		if (poll(p, 3, has_line ? 0 : 1000) < 0 && errno != EINTR)
 			va_need(run, false, "poll");
