@@ -80,7 +80,7 @@ TABLE = (
         lambda ours, theirs, *_: (ours, theirs) == (1, 0), ("RC SEND Middle", "RC WRITE Middle",
                                                             "RC SEND First", "RC WRITE First")),
     Difference(
-        ("dma_len",), "16 packets at most", "the whole READ",
+        ("dma_len",), "64 KiB at most", "the whole READ",
         "our window for READs: the answers must find room in the socket; a longer READ is asked "
         "for in parts",
         lambda ours, theirs, *_: ours < theirs, ("RC READ Request",)),
@@ -126,6 +126,10 @@ TABLE = (
     Difference(
         ("cm.target_ack_delay",), "14", "15", "local_ca_ack_delay of the devices",
         lambda ours, theirs, *_: (ours, theirs) == (14, 15), ("CM REP",)),
+    Difference(
+        ("msn",), "of rxe's one request", "of uroce's several requests",
+        "uroce asks for a long READ in parts, each of which counts",
+        lambda ours, theirs, *_: theirs > ours, ("RC READ Response Last",)),
     Difference(
         ("psn", "msn"), "of the request", "of the request",
         "a refusal: how many requests lie before the refused one differs with the program",
