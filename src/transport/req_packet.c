@@ -13,11 +13,14 @@
 
 #define QKEY_PRIVILEGED 0x80000000u
 
-/* Who was woken for nothing stays the first in line. */
+/* Who tries while it stands there keeps its place; who was woken for nothing stays the first. */
 static void wait_on(struct roce_qp *qp, struct roce_list *waiters)
 {
 	bool is_first = qp->req.woken_from == waiters;
 
+	if (!roce_list_is_empty(&qp->wait_link) && qp->req.waits_in == waiters)
+		return;
+	roce_list_remove(&qp->wait_link);
 	qp->req.waits_in = waiters;
 	roce_list_add_tail(is_first ? waiters->next : waiters, &qp->wait_link);
 }

@@ -287,10 +287,15 @@ size_t roce_requester_tx(struct roce_qp *qp, struct roce_tx_pkt *pkts, size_t ma
 	struct roce_list *woken_from = qp->req.woken_from;
 	size_t n = 0;
 
-	roce_list_remove(&qp->wait_link);
+	/* Its answers took all the room: it has not had its turn. */
+	if (max == 0) {
+		*out_more = true;
+		return 0;
+	}
 	/* The class of a UD QP is that of its next datagram, and another one may be paused. */
 	while (n < max && qp->tx_class == tx_class && send_next(qp, &pkts[n], now)) {
 		qp->req.woken_from = NULL;
+		roce_list_remove(&qp->wait_link);
 		n++;
 	}
 	qp->req.woken_from = NULL;

@@ -520,6 +520,8 @@ static void window__waiters_stand_in_line(void **state)
 {
 	enum { QPS = 5 };
 	struct sim_qp *qps[QPS][2];
+	struct roce_sge sge;
+	struct roce_send_wr wr;
 
 	(void)state;
 	fixture_init(&f);
@@ -534,18 +536,22 @@ static void window__waiters_stand_in_line(void **state)
 		assert_true(sim_pair_connect(&f.pair, &qps[k][0]->qp, &qps[k][1]->qp, &f.conn));
 	}
 	for (uint32_t k = 0; k < QPS; k++) {
-		struct roce_sge sge;
-		struct roce_send_wr wr = fixture_wr(&f, 0, ROCE_WR_RDMA_WRITE, k, 8, &sge);
-
+		wr = fixture_wr(&f, 0, ROCE_WR_RDMA_WRITE, k, 8, &sge);
 		assert_int_equal(roce_post_send(&qps[k][0]->qp, &wr, sim_pair_now(&f.pair)),
 				 ROCE_POST_OK);
 	}
 	roce_link_kick(&f.pair.link, 0);
+	assert_int_equal(sim_counter(&f.pair.hosts[0], ROCE_STAT_WINDOW_BLOCKED), 4);
+	/* who tries again keeps its place */
+	wr = fixture_wr(&f, 0, ROCE_WR_RDMA_WRITE, 9, 8, &sge);
+	assert_int_equal(roce_post_send(&qps[1][0]->qp, &wr, sim_pair_now(&f.pair)), ROCE_POST_OK);
+	roce_link_kick(&f.pair.link, 0);
+	assert_int_equal(sim_counter(&f.pair.hosts[0], ROCE_STAT_WINDOW_BLOCKED), 4 + 1);
 	fixture_expect(&f, "0 cqe 0 WRITE SUCCESS\n0 cqe 1 WRITE SUCCESS\n"
 			   "0 cqe 2 WRITE SUCCESS\n0 cqe 3 WRITE SUCCESS\n"
-			   "0 cqe 4 WRITE SUCCESS\n");
-	/* the four at first; then whoever is next behind one that has found room */
-	assert_int_equal(sim_counter(&f.pair.hosts[0], ROCE_STAT_WINDOW_BLOCKED), 4 + 3);
+			   "0 cqe 4 WRITE SUCCESS\n0 cqe 9 WRITE SUCCESS\n");
+	/* one behind each that has found room, and the second of its own twice */
+	assert_int_equal(sim_counter(&f.pair.hosts[0], ROCE_STAT_WINDOW_BLOCKED), 4 + 1 + 5);
 	fixture_stop(&f);
 }
 
