@@ -377,27 +377,34 @@ static void rx__ce(void **state)
 	}
 }
 
-static void tx__ce(void **state)
+/* A thousand single packets, every other one of the traffic class. */
+static void send_singles(struct roce_pktio *io, uint8_t odd_class)
 {
-	struct roce_impair_spec spec = parse("seed=5,ce=50%,dir=tx");
-	struct roce_pktio_stats stats = {0};
 	struct roce_pktio_flow flow = {.slot = 1};
-	struct roce_pktio *inner = open_inner(&stats);
-	struct roce_pktio *io;
 	uint8_t bytes[SEGMENT] = {0};
 
-	(void)state;
-	assert_int_equal(roce_impair_open(&spec, inner, &io), 0);
 	for (uint32_t i = 0; i < 1000; i++) {
 		struct roce_pktio_tx b = {.flow = &flow,
 					  .data = bytes,
 					  .length = SEGMENT,
 					  .segment_length = SEGMENT,
 					  .segment_count = 1,
-					  .traffic_class = i % 2 ? 2 : 0};
+					  .traffic_class = i % 2 ? odd_class : 0};
 
 		roce_pktio_tx(io, &b, 1);
 	}
+}
+
+static void tx__ce(void **state)
+{
+	struct roce_impair_spec spec = parse("seed=5,ce=50%,dir=tx");
+	struct roce_pktio_stats stats = {0};
+	struct roce_pktio *inner = open_inner(&stats);
+	struct roce_pktio *io;
+
+	(void)state;
+	assert_int_equal(roce_impair_open(&spec, inner, &io), 0);
+	send_singles(io, 2);
 	assert_int_equal(((struct inner_io *)inner)->sent_count, 1000);
 	assert_in_range(stats.impair_marked, 200, 300);
 	assert_int_equal(((struct inner_io *)inner)->sent_marked, stats.impair_marked);
@@ -409,22 +416,12 @@ static void tx__counts_what_it_did(void **state)
 {
 	struct roce_impair_spec spec = parse("seed=5,delay=100%:1000s,dir=tx");
 	struct roce_pktio_stats stats = {0};
-	struct roce_pktio_flow flow = {.slot = 1};
 	struct roce_pktio *inner = open_inner(&stats);
 	struct roce_pktio *io;
-	uint8_t bytes[SEGMENT] = {0};
 
 	(void)state;
 	assert_int_equal(roce_impair_open(&spec, inner, &io), 0);
-	for (uint32_t i = 0; i < 1000; i++) {
-		struct roce_pktio_tx b = {.flow = &flow,
-					  .data = bytes,
-					  .length = SEGMENT,
-					  .segment_length = SEGMENT,
-					  .segment_count = 1};
-
-		roce_pktio_tx(io, &b, 1);
-	}
+	send_singles(io, 0);
 	assert_in_range(stats.impair_delayed, 1, 999);
 	assert_int_equal(((struct inner_io *)inner)->sent_count, 1000 - stats.impair_delayed);
 	roce_pktio_close(io);
