@@ -3,6 +3,7 @@
 #include "verify/compare.h"
 
 #include "verify/lines.h"
+#include "verify/others.h"
 
 #include <errno.h>
 #include <math.h>
@@ -137,6 +138,10 @@ int roce_verify_compare(struct roce_verify_comparison *out, const struct roce_ve
 		if (!roce_verify_report_find(after, before->cases[i].name))
 			add(out, &before->cases[i], NULL);
 	}
+	if (roce_verify_comparison_find_alike(out)) {
+		roce_verify_comparison_fini(out);
+		return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -194,6 +199,18 @@ void roce_verify_comparison_side(const struct roce_verify_report_case *c, bool h
 			 c->median, c->unit);
 }
 
+bool roce_verify_is_disturbed(const struct roce_verify_comparison_case *c)
+{
+	return c->has_numbers && c->change != ROCE_VERIFY_EQUAL &&
+	       fmax(c->before->others, c->after->others) > ROCE_VERIFY_OTHERS_MAX;
+}
+
+void roce_verify_comparison_disturbance(const struct roce_verify_comparison_case *c, char *out,
+					size_t size)
+{
+	snprintf(out, size, "other programs %.0f%% -> %.0f%%", c->before->others, c->after->others);
+}
+
 void roce_verify_comparison_remark(const struct roce_verify_comparison_case *c, char *out,
 				   size_t size)
 {
@@ -207,7 +224,12 @@ void roce_verify_comparison_remark(const struct roce_verify_comparison_case *c, 
 					c->allowed_percent);
 	if (used < size && now->reason &&
 	    (now->verdict == ROCE_VERIFY_FAIL || now->verdict == ROCE_VERIFY_SKIPPED))
-		snprintf(out + used, size - used, "%s%s", used ? "; " : "", now->reason);
+		used += (size_t)snprintf(out + used, size - used, "%s%s", used ? "; " : "",
+					 now->reason);
+	if (used + 2 < size && roce_verify_is_disturbed(c)) {
+		memcpy(out + used, "; ", 3);
+		roce_verify_comparison_disturbance(c, out + used + 2, size - used - 2);
+	}
 }
 
 /* ---- the runs ---- */

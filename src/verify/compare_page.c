@@ -6,10 +6,12 @@
 #include "report/page.h"
 #include "verify/advice.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-#define BARS_MAX 40u
+#define BARS_MAX   40u
+#define NAMES_SIZE 4096u /* of cases that are told in one row: all of them, as a rule */
 
 static enum roce_tone tone_of(enum roce_verify_change change)
 {
@@ -123,8 +125,27 @@ static void row(const struct roce_verify_comparison_case *c, enum roce_tone tone
 	}
 	if (now->reason && !c->has_numbers)
 		snprintf(remark, sizeof(remark), "%s", now->reason);
+	else if (roce_verify_is_disturbed(c))
+		roce_verify_comparison_disturbance(c, remark, sizeof(remark));
 	else if (c->has_numbers && now->of)
 		snprintf(remark, sizeof(remark), "relative to %s", now->of);
+	roce_page_table_row(out, tone, columns, cells, 6);
+}
+
+/* Those of a group of which there is the same to say. */
+static void alike_row(const struct roce_verify_comparison *comparison,
+		      const struct roce_verify_comparison_case *first, enum roce_tone tone,
+		      FILE *out)
+{
+	const char *reason = roce_verify_comparison_alike_reason(first);
+	char name[128], before[128], after[128], names[NAMES_SIZE], remark[NAMES_SIZE + 512];
+	const char *const cells[] = {name, before, after, NULL, NULL, remark};
+
+	roce_verify_comparison_alike_name(first, name, sizeof(name));
+	roce_verify_comparison_alike_side(comparison, first, true, before, sizeof(before));
+	roce_verify_comparison_alike_side(comparison, first, false, after, sizeof(after));
+	roce_verify_comparison_alike_names(comparison, first, UINT32_MAX, names, sizeof(names));
+	snprintf(remark, sizeof(remark), "%.500s%s%s", reason, *reason ? ": " : "", names);
 	roce_page_table_row(out, tone, columns, cells, 6);
 }
 
@@ -148,8 +169,14 @@ static void table(const struct roce_verify_comparison *comparison,
 {
 	roce_page_table_begin(out, columns, 6);
 	for (uint32_t i = 0; i < comparison->count; i++) {
-		if (is_wanted(&comparison->cases[i], change))
-			row(&comparison->cases[i], tone, out);
+		const struct roce_verify_comparison_case *c = &comparison->cases[i];
+
+		if (!is_wanted(c, change) || c->is_told_with_another)
+			continue;
+		if (c->alike > 1)
+			alike_row(comparison, c, tone, out);
+		else
+			row(c, tone, out);
 	}
 	roce_page_table_end(out);
 }
@@ -244,6 +271,14 @@ static void runs(const struct roce_verify_comparison *comparison, FILE *out)
 	roce_page_table_end(out);
 }
 
+static void message(void *context, const char *sentence)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "%c%s.", toupper((unsigned char)*sentence), sentence + 1);
+	roce_page_message(context, ROCE_TONE_WARN, text);
+}
+
 void roce_verify_comparison_page(const struct roce_verify_comparison *comparison, FILE *out)
 {
 	const char *caution = roce_verify_comparison_caution(comparison);
@@ -253,6 +288,7 @@ void roce_verify_comparison_page(const struct roce_verify_comparison *comparison
 		 roce_verify_report_text(comparison->before, "started"),
 		 roce_verify_report_text(comparison->after, "started"));
 	roce_page_begin(out, "RoCEv2 verification, compared", subtitle);
+	roce_verify_compare_circumstances(comparison, message, out);
 	tiles(comparison, out);
 	if (caution)
 		roce_page_message(out, ROCE_TONE_WARN, caution);

@@ -352,6 +352,193 @@ static void compare__is_told_as_json(void **state)
 	end(&p);
 }
 
+/* ---- what one reads first ---- */
+
+static json_t *last_entry(const json_t *report)
+{
+	const json_t *cases = json_object_get(report, "cases");
+
+	return json_array_get(cases, json_array_size(cases) - 1);
+}
+
+static void set_others(const json_t *report, double others, double seconds)
+{
+	json_object_set_new(last_entry(report), "others", json_real(others));
+	json_object_set_new(last_entry(report), "seconds", json_real(seconds));
+}
+
+static void add_processors(json_t *report, double initiator, double target)
+{
+	add(report, "floor/processors", "measured", initiator, "us", 0);
+	json_object_set_new(last_entry(report), "kind", json_string("processors"));
+	json_object_set_new(last_entry(report), "values",
+			    json_pack("{s:{s:f}}", "target", "value", target));
+}
+
+static void must_not_have(const char *text, const char *what)
+{
+	if (strstr(text, what))
+		fail_msg("\"%s\" in:\n%s", what, text);
+}
+
+static void compare__says_that_a_run_was_disturbed(void **state)
+{
+	struct pair p = {0};
+	json_t *json;
+	char *text;
+
+	(void)state;
+	begin(&p);
+	for (int i = 0; i < 2; i++) {
+		add(p.json[i], "latency/x", "measured", i ? 15 : 10, "us", 0);
+		set_others(p.json[i], i ? 40 : 2, 3);
+		add(p.json[i], "latency/y", "measured", 10, "us", 0);
+		set_others(p.json[i], 4, 1);
+		add(p.json[i], "latency/not_run", "skipped", -1, "us", 0);
+		set_others(p.json[i], 90, 0);
+	}
+	compare(&p, -1);
+	text = write_text(&p, false);
+	must_have(text, "caution after: other programs had 31% of the initiator's processors, more "
+			"than 10% in 1 of 2 cases that were run");
+	must_not_have(text, "caution before");
+	must_have(text, "10% allowed; other programs 2% -> 40%");
+	assert_true(strstr(text, "caution") < strstr(text, "Worse"));
+	free(text);
+	text = write_text(&p, true);
+	must_have(text, "After: other programs had 31%");
+	assert_true(strstr(text, "After: other") < strstr(text, "Worse"));
+	free(text);
+	json = roce_verify_comparison_json(&p.comparison);
+	assert_int_equal(json_array_size(json_object_get(json, "cautions")), 1);
+	assert_true(json_number_value(json_object_get(
+			    json_object_get(json_object_get(json, "after"), "others"), "percent")) >
+		    30.9);
+	json_decref(json);
+	end(&p);
+}
+
+/* Of a long calm run one case, whose change it may have made. */
+static void compare__says_that_a_case_was_disturbed(void **state)
+{
+	struct pair p = {0};
+	char *text;
+
+	(void)state;
+	begin(&p);
+	for (int i = 0; i < 2; i++) {
+		add(p.json[i], "latency/x", "measured", i ? 10 : 15, "us", 0);
+		set_others(p.json[i], i ? 0 : 30, 1);
+		add(p.json[i], "latency/y", "measured", 10, "us", 0);
+		set_others(p.json[i], 0, 100);
+	}
+	compare(&p, -1);
+	text = write_text(&p, false);
+	must_have(text, "caution before: other programs had 0% of the initiator's processors, more "
+			"than 10% in 1 of 2 cases");
+	must_not_have(text, "caution after");
+	free(text);
+	end(&p);
+}
+
+static void compare__says_that_processors_were_moved(void **state)
+{
+	static const struct {
+		double before, after, target_before, target_after;
+		const char *initiator, *target; /* NULL: not told */
+	} rows[] = {
+		{0.06, 0.35, 0.06, 0.06,
+		 "initiator's processors are farther from each other (a cache line there and back: "
+		 "0.06 us before, 0.35 us after)",
+		 NULL},
+		{0.06, 0.07, 0.35, 0.06, NULL, "target's processors are nearer to each other"},
+		{0.06, 0.11, 0.11, 0.06, NULL, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct pair p = {0};
+		char *text;
+
+		begin(&p);
+		add_processors(p.json[0], rows[i].before, rows[i].target_before);
+		add_processors(p.json[1], rows[i].after, rows[i].target_after);
+		compare(&p, -1);
+		text = write_text(&p, false);
+		if (rows[i].initiator)
+			must_have(text, rows[i].initiator);
+		else
+			must_not_have(text, "the initiator's processors");
+		if (rows[i].target)
+			must_have(text, rows[i].target);
+		else
+			must_not_have(text, "the target's processors");
+		free(text);
+		end(&p);
+	}
+}
+
+static void compare__says_that_a_run_is_not_whole(void **state)
+{
+	struct pair p = {0};
+	char *text;
+
+	(void)state;
+	begin(&p);
+	json_object_set_new(p.json[1], "complete", json_false());
+	json_object_set_new(p.json[1], "broken_off", json_string("interrupted"));
+	compare(&p, -1);
+	text = write_text(&p, false);
+	must_have(text, "caution after: the run is not complete: interrupted");
+	must_not_have(text, "caution before");
+	free(text);
+	end(&p);
+}
+
+static void compare__tells_what_is_missing_by_groups(void **state)
+{
+	struct pair p = {0};
+	char name[32];
+	char *text;
+	json_t *json;
+
+	(void)state;
+	begin(&p);
+	add_verdicts(&p, "alone/x", "pass", NULL);
+	for (int i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "all/%d", i);
+		add_verdicts(&p, name, i ? "pass" : "measured", NULL);
+	}
+	for (int i = 0; i < 9; i++) {
+		snprintf(name, sizeof(name), "some/%d", i);
+		add_verdicts(&p, name, i < 3 ? "pass" : NULL, i < 6 ? "pass" : "measured");
+	}
+	add_verdicts(&p, "cut/a", "pass", "skipped");
+	add_verdicts(&p, "cut/b", "measured", "skipped");
+	add_verdicts(&p, "cut/c", "pass", NULL);
+	compare(&p, -1);
+	text = write_text(&p, false);
+	must_have(text, "  alone/x                          pass -> not there\n");
+	must_have(text, "  all/*, all 3                     2 pass, 1 measured -> not there\n");
+	must_have(text, "  some/*, 6 of 9                   not there -> 3 pass, 3 measured   "
+			"3, 4, 5, 6 and 2 more\n");
+	must_have(text, "  cut/*, 2 of 3                    1 pass, 1 measured -> 2 skipped   "
+			"cannot   a, b\n");
+	must_have(text, "  cut/c                            pass -> not there\n");
+	must_have(text, "7 no longer verified, 6 new");
+	free(text);
+	text = write_text(&p, true);
+	assert_well_formed(text);
+	must_have(text, "all/*, all 3");
+	must_have(text, "3, 4, 5, 6, 7, 8");
+	must_have(text, "cannot: a, b");
+	free(text);
+	json = roce_verify_comparison_json(&p.comparison);
+	assert_int_equal(json_array_size(json_object_get(json, "cases")), 16);
+	json_decref(json);
+	end(&p);
+}
+
 /* ---- what is no report ---- */
 
 static void must_refuse(json_t *json, const char *words)
@@ -480,6 +667,11 @@ int main(void)
 		cmocka_unit_test(compare__is_told_as_a_page),
 		cmocka_unit_test(compare__is_told_as_json),
 		cmocka_unit_test(compare__of_any_numbers_is_told),
+		cmocka_unit_test(compare__says_that_a_run_was_disturbed),
+		cmocka_unit_test(compare__says_that_a_case_was_disturbed),
+		cmocka_unit_test(compare__says_that_processors_were_moved),
+		cmocka_unit_test(compare__says_that_a_run_is_not_whole),
+		cmocka_unit_test(compare__tells_what_is_missing_by_groups),
 		cmocka_unit_test(report__that_is_none_is_refused),
 		cmocka_unit_test(report__file_errors_name_file_and_line),
 		cmocka_unit_test(report__of_a_stranger_does_not_steer_the_terminal),

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The comparison for the terminal and for scripts. What is equal is counted and not listed. */
+/* The comparison for the terminal and for scripts. What is equal is counted and not listed for the
+ * former; the latter have every case. */
 #include "verify/compare.h"
 
 #include "verify/lines.h"
 
 #include <string.h>
+
+#define NAMES_MAX 4u /* of cases that are told together, the rest is counted */
 
 /* ---- text ---- */
 
@@ -21,6 +24,11 @@ static void print_difference(void *context, const char *what, const char *before
 		*after ? after : "nothing");
 }
 
+static void print_caution(void *context, const char *sentence)
+{
+	fprintf(context, "caution %s\n", sentence);
+}
+
 static void print_case(FILE *out, const struct roce_verify_comparison_case *c)
 {
 	char before[128], after[128], remark[512];
@@ -32,6 +40,23 @@ static void print_case(FILE *out, const struct roce_verify_comparison_case *c)
 		*remark ? "   " : "", remark);
 }
 
+/* Those of a group that have the same to say, without a line for each. */
+static void print_alike(FILE *out, const struct roce_verify_comparison *comparison,
+			const struct roce_verify_comparison_case *first)
+{
+	const char *reason = roce_verify_comparison_alike_reason(first);
+	char name[128], before[128], after[128], names[256] = "";
+
+	roce_verify_comparison_alike_name(first, name, sizeof(name));
+	roce_verify_comparison_alike_side(comparison, first, true, before, sizeof(before));
+	roce_verify_comparison_alike_side(comparison, first, false, after, sizeof(after));
+	if (first->alike < first->of_group)
+		roce_verify_comparison_alike_names(comparison, first, NAMES_MAX, names,
+						   sizeof(names));
+	fprintf(out, "  %-32s %s -> %s%s%s%s%s\n", name, before, after, *reason ? "   " : "",
+		reason, *names ? "   " : "", names);
+}
+
 static void print_class(FILE *out, const struct roce_verify_comparison *comparison,
 			enum roce_verify_change change)
 {
@@ -39,8 +64,14 @@ static void print_class(FILE *out, const struct roce_verify_comparison *comparis
 		return;
 	fprintf(out, "\n%s\n", roce_verify_change_headline(change));
 	for (uint32_t i = 0; i < comparison->count; i++) {
-		if (comparison->cases[i].change == change)
-			print_case(out, &comparison->cases[i]);
+		const struct roce_verify_comparison_case *c = &comparison->cases[i];
+
+		if (c->change != change || c->is_told_with_another)
+			continue;
+		if (c->alike > 1)
+			print_alike(out, comparison, c);
+		else
+			print_case(out, c);
 	}
 }
 
@@ -62,6 +93,7 @@ void roce_verify_comparison_text(const struct roce_verify_comparison *comparison
 	print_report(out, "before", comparison->before);
 	print_report(out, "after", comparison->after);
 	roce_verify_compare_runs(comparison, print_difference, out);
+	roce_verify_compare_circumstances(comparison, print_caution, out);
 	for (int c = 0; c < ROCE_VERIFY_EQUAL; c++)
 		print_class(out, comparison, (enum roce_verify_change)c);
 	print_failing(out, comparison);
@@ -84,13 +116,13 @@ static json_t *side_json(const struct roce_verify_report_case *c)
 {
 	if (!c)
 		return json_null();
-	return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:s?, s:s?}", "verdict",
+	return json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:s?, s:s?, s:f}", "verdict",
 			 roce_verify_verdict_str(c->verdict), "rounds", (int)c->rounds, "fails",
 			 (int)c->fails, "value",
 			 c->value_count ? roce_json_real(c->median) : json_null(), "least",
 			 c->value_count ? roce_json_real(c->least) : json_null(), "most",
 			 c->value_count ? roce_json_real(c->most) : json_null(), "threshold",
-			 c->threshold, "reason", c->reason);
+			 c->threshold, "reason", c->reason, "others", c->others);
 }
 
 static json_t *case_json(const struct roce_verify_comparison_case *c)
@@ -107,12 +139,29 @@ static json_t *case_json(const struct roce_verify_comparison_case *c)
 			 side_json(c->before), "after", side_json(c->after));
 }
 
+static json_t *processors_json(const struct roce_verify_report *report, enum roce_verify_side side)
+{
+	double us = roce_verify_report_processors(report, side);
+
+	return us > 0 ? roce_json_real(us) : json_null();
+}
+
 static json_t *report_json(const struct roce_verify_report *report)
 {
-	return json_pack("{s:o, s:s, s:s, s:s}", "file", roce_json_plain(report->file), "started",
+	return json_pack("{s:o, s:s, s:s, s:s, s:{s:f, s:i, s:i}, s:{s:o, s:o}}", "file",
+			 roce_json_plain(report->file), "started",
 			 roce_verify_report_text(report, "started"), "plan",
 			 roce_verify_report_text(report, "plan"), "profile",
-			 roce_verify_report_text(report, "profile"));
+			 roce_verify_report_text(report, "profile"), "others", "percent",
+			 report->others.percent, "disturbed", (int)report->others.disturbed,
+			 "rounds", (int)report->others.rounds, "processors_us", "initiator",
+			 processors_json(report, ROCE_VERIFY_INITIATOR), "target",
+			 processors_json(report, ROCE_VERIFY_TARGET));
+}
+
+static void add_caution(void *context, const char *sentence)
+{
+	json_array_append_new(context, json_string(sentence));
 }
 
 static void add_difference(void *context, const char *what, const char *before, const char *after)
@@ -124,6 +173,7 @@ static void add_difference(void *context, const char *what, const char *before, 
 json_t *roce_verify_comparison_json(const struct roce_verify_comparison *comparison)
 {
 	json_t *cases = json_array(), *differences = json_array(), *totals = json_object();
+	json_t *cautions = json_array();
 
 	for (uint32_t i = 0; i < comparison->count; i++)
 		json_array_append_new(cases, case_json(&comparison->cases[i]));
@@ -132,11 +182,12 @@ json_t *roce_verify_comparison_json(const struct roce_verify_comparison *compari
 				    json_integer(comparison->counts[c]));
 	json_object_set_new(totals, "still_failing", json_integer(comparison->still_failing));
 	roce_verify_compare_runs(comparison, add_difference, differences);
-	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "program", "uroce verify diff",
-			 "version", UROCE_VERSION, "before", report_json(comparison->before),
-			 "after", report_json(comparison->after), "tolerance_percent",
-			 comparison->tolerance_percent >= 0
-				 ? json_real(comparison->tolerance_percent)
-				 : json_null(),
-			 "totals", totals, "differences", differences, "cases", cases);
+	roce_verify_compare_circumstances(comparison, add_caution, cautions);
+	return json_pack(
+		"{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "program", "uroce verify diff",
+		"version", UROCE_VERSION, "before", report_json(comparison->before), "after",
+		report_json(comparison->after), "tolerance_percent",
+		comparison->tolerance_percent >= 0 ? json_real(comparison->tolerance_percent)
+						   : json_null(),
+		"cautions", cautions, "totals", totals, "differences", differences, "cases", cases);
 }

@@ -4,11 +4,11 @@
 
 #include "verify/kind.h"
 #include "verify/lines.h"
+#include "verify/others.h"
 
 #include <math.h>
 #include <string.h>
 
-#define OTHERS_MAX  10	/* percent of all processors: less is the system's own business */
 #define EXCUSED_MAX 100 /* times: others make things slower, but not without end */
 
 /* Numbers of both sides, the initiator's where both have one. False: one that no report could
@@ -114,7 +114,8 @@ static bool can_be_judged(const struct roce_verify_outcome *o, enum roce_verify_
 	const struct roce_verify_threshold *t = o->threshold;
 	double factor = t->of ? o->floor : 1;
 
-	if (o->others <= OTHERS_MAX || unit == ROCE_VERIFY_COUNT || unit == ROCE_VERIFY_SHARE)
+	if (o->others <= ROCE_VERIFY_OTHERS_MAX || unit == ROCE_VERIFY_COUNT ||
+	    unit == ROCE_VERIFY_SHARE)
 		return true;
 	return (t->has_least && o->value * EXCUSED_MAX < t->least * factor) ||
 	       (t->has_most && o->value > t->most * factor * EXCUSED_MAX);

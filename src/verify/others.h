@@ -9,6 +9,10 @@
 
 #include <stdint.h>
 
+#define ROCE_VERIFY_OTHERS_MAX                                             \
+	10 /* percent of all processors: less is the system's own business \
+	    */
+
 /* Clock ticks since the machine's start, of all processors. */
 struct roce_verify_ticks {
 	uint64_t all;

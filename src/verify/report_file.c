@@ -4,6 +4,7 @@
 #include "verify/report_file.h"
 
 #include "base/plain.h"
+#include "verify/others.h"
 #include "verify/rollup.h"
 
 #include <errno.h>
@@ -11,6 +12,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SECONDS_MAX 1e9
 
 struct loading {
 	struct roce_verify_report *report;
@@ -125,6 +128,41 @@ static void add_round(struct roce_verify_report_case *c, const json_t *entry)
 	c->rounds++;
 }
 
+/* A share of the time of whatever is summed up; strangers' numbers may be any. */
+static double number_within(const json_t *entry, const char *name, double most)
+{
+	double value = json_number_value(json_object_get(entry, name));
+
+	return value > 0 && value <= most ? value : 0;
+}
+
+/* Sums of percent by seconds, divided in the end. */
+static void add_others(struct roce_verify_report *report, struct roce_verify_report_case *c,
+		       const json_t *entry)
+{
+	double seconds = number_within(entry, "seconds", SECONDS_MAX);
+	double others = number_within(entry, "others", 100);
+
+	c->seconds += seconds;
+	c->others += others * seconds;
+	report->others.rounds += seconds > 0;
+	report->others.disturbed += seconds > 0 && others > ROCE_VERIFY_OTHERS_MAX;
+}
+
+static void divide_others(struct roce_verify_report *report)
+{
+	double seconds = 0, sum = 0;
+
+	for (uint32_t i = 0; i < report->count; i++) {
+		struct roce_verify_report_case *c = &report->cases[i];
+
+		seconds += c->seconds;
+		sum += c->others;
+		c->others = c->seconds > 0 ? c->others / c->seconds : 0;
+	}
+	report->others.percent = seconds > 0 ? sum / seconds : 0;
+}
+
 static int gather(struct loading *l)
 {
 	struct roce_verify_report *report = l->report;
@@ -145,7 +183,9 @@ static int gather(struct loading *l)
 		report->count += !place;
 		report->cases[at].name = name;
 		add_round(&report->cases[at], entry);
+		add_others(report, &report->cases[at], entry);
 	}
+	divide_others(report);
 	return 0;
 }
 

@@ -26,8 +26,17 @@ struct roce_verify_report_case {
 	double most;
 	/* What is compared: the value, or how often the floor of the same round goes into it. */
 	double measure;
-	double spread; /* of the rounds' measures, as a share of the middle; 0 with one round */
-	int direction; /* 1: more is better, -1: less is, 0: neither is known */
+	double spread;	/* of the rounds' measures, as a share of the middle; 0 with one round */
+	int direction;	/* 1: more is better, -1: less is, 0: neither is known */
+	double seconds; /* of all rounds */
+	double others;	/* percent of the processors that other programs had meanwhile */
+};
+
+/* How busy the machine was with other programs, by what the cases tell; see verify/others.h. */
+struct roce_verify_report_others {
+	double percent;	    /* in the mean of the run's time */
+	uint32_t rounds;    /* that were run */
+	uint32_t disturbed; /* rounds in which they had more than ROCE_VERIFY_OTHERS_MAX */
 };
 
 struct roce_verify_report {
@@ -36,6 +45,7 @@ struct roce_verify_report {
 	json_t *places; /* name -> index of its case */
 	struct roce_verify_report_case *cases;
 	uint32_t count;
+	struct roce_verify_report_others others;
 };
 
 /* 0, or -EINVAL, -ENOMEM or an error of open() with one line in `err`. */
