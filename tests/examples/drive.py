@@ -110,6 +110,10 @@ def atomic_counter(d):
     expect(server, "3 clients, the counter is 3000: right")
 
 
+# Answers that may still be on their way to a client that has all it needs: each of its requests
+# (WINDOW of ud_checked.c) may have been repeated before the answer to the first one came.
+UNDER_WAY_MAX = 16
+
 CLIENT = (r"client: (\d+) blocks, (\d+) answers damaged, (\d+) lost or late, "
           r"(\d+) blocks repaired, (\d+) answers came twice, (\d+) blocks wrong")
 
@@ -154,10 +158,12 @@ def ud_clean(d):
 
 def ud_mended(d, impair, blocks=4000):
     """With the checksum each damaged answer is seen, and nothing is wrong. A request is so short
-    that the adapter makes it another one as a whole: its answer does not come, or comes twice."""
+    that the adapter makes it another one as a whole: its answer does not come, or comes twice. What
+    the adapter damages when the client has ended is looked at by nobody."""
     found = ud_checked(d, impair, blocks=blocks)
+    unseen = found["planted"] - found["damaged"] if found["planted"] is not None else 0
     if not found["damaged"] or not found["repaired"] or found["wrong"] or \
-            found["planted"] not in (None, found["damaged"]):
+            not 0 <= unseen <= UNDER_WAY_MAX:
         raise Failed(f"UROCE_IMPAIR={impair}: {found}")
     return found
 

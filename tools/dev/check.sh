@@ -15,18 +15,26 @@ count_in() { # FILE ATTRIBUTE: of the first <testsuite> of a JUnit file
 	sed -n "s/.*[[:space:]]$2=\"\([0-9]*\)\".*/\1/p" "$1" | head -n 1
 }
 
+count_row() { # NAME COMMAND...: printed like a row of the scripts of tests/ when it fails
+	name=$1
+	shift
+	if output=$("$@" 2>&1); then
+		[ -z "$output" ] || echo "$output"
+		passed=$((passed + 1))
+	else
+		echo "  FAIL $name"
+		echo "$output" | sed 's/^/       | /'
+		failed=$((failed + 1))
+	fi
+}
+
 check_format() {
 	if ! command -v clang-format >/dev/null; then
 		echo "format: skipped, no clang-format here"
 		skipped=$((skipped + 1))
 		return
 	fi
-	if tools/dev/format.sh; then
-		passed=$((passed + 1))
-	else
-		echo "format: run make format"
-		failed=$((failed + 1))
-	fi
+	count_row "format: run make format" tools/dev/format.sh
 }
 
 run_tests() { # BUILD_DIR CTEST_ARGUMENT...
@@ -50,11 +58,7 @@ run_tests() { # BUILD_DIR CTEST_ARGUMENT...
 }
 
 check_marks() { # every ROCE_MARK was hit by the debug tests
-	if tools/dev/marks.py build-debug; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-	fi
+	count_row marks tools/dev/marks.py build-debug
 }
 
 case ${1:-} in
