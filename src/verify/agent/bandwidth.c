@@ -196,8 +196,10 @@ static void take_completions(struct va_run *run, struct va_bandwidth *b, bool go
 			post_one(run, b, (uint32_t)wc[i].wr_id);
 	}
 	b->completed += (uint64_t)n;
-	if (n)
+	if (n) {
 		b->sent_at = now;
+		va_parts_note(&b->sent_in_parts, now, b->completed);
+	}
 }
 
 static void take_receives(struct va_run *run, struct va_bandwidth *b, roce_ns_t now)
@@ -217,8 +219,10 @@ static void take_receives(struct va_run *run, struct va_bandwidth *b, roce_ns_t 
 			     b->lanes[index].received++ + (uint64_t)b->depth * RECEIVE_RATIO);
 	}
 	b->received += (uint64_t)n;
-	if (n)
+	if (n) {
 		b->received_at = now;
+		va_parts_note(&b->received_in_parts, now, b->received);
+	}
 }
 
 /* Whether nothing more can come: all that was sent, or of UC and UD nothing for a while. */
@@ -288,6 +292,8 @@ static void run_traffic(struct va_run *run, struct va_bandwidth *b)
 	b->cpu_before_ns = cpu_ns();
 	b->begun = b->sent_at = b->received_at = roce_clock_now();
 	end = b->begun + va_number(run, "duration");
+	va_parts_begin(&b->sent_in_parts, b->begun, va_number(run, "duration"));
+	b->received_in_parts = b->sent_in_parts;
 	for (uint32_t i = 0; i < b->lane_count && b->is_sender; i++) {
 		for (uint32_t k = 0; k < b->depth && b->posted < b->messages_max; k++)
 			post_one(run, b, i);

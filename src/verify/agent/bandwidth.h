@@ -3,6 +3,7 @@
 #ifndef VERIFY_AGENT_BANDWIDTH_H
 #define VERIFY_AGENT_BANDWIDTH_H
 
+#include "verify/agent/parts.h"
 #include "verify/agent/work.h"
 
 struct va_bandwidth_lane {
@@ -45,6 +46,8 @@ struct va_bandwidth {
 	roce_ns_t ended;
 	roce_ns_t sent_at; /* the last completion */
 	roce_ns_t received_at;
+	struct va_parts sent_in_parts; /* of completions */
+	struct va_parts received_in_parts;
 	json_t *theirs; /* the other side's end, once it is heard */
 };
 

@@ -86,13 +86,16 @@ void va_bandwidth_check(struct va_run *run, const struct va_bandwidth *b)
 struct flow {
 	double messages;
 	double seconds;
+	const json_t *parts; /* messages per second, one after another */
 };
 
-static struct flow flow_of(const json_t *object, const char *count, const char *ns)
+static struct flow flow_of(const json_t *object, const char *count, const char *ns,
+			   const char *parts)
 {
 	double spent = roce_json_number(object, ns);
 
-	return (struct flow){roce_json_number(object, count), (spent > 0 ? spent : 1) / 1e9};
+	return (struct flow){roce_json_number(object, count), (spent > 0 ? spent : 1) / 1e9,
+			     json_object_get(object, parts)};
 }
 
 /* One direction: of RC what completed, of the others what arrived. */
@@ -100,8 +103,8 @@ static struct flow direction(const struct va_bandwidth *b, const json_t *sender,
 			     const json_t *receiver)
 {
 	if (b->is_reliable || !b->has_receives)
-		return flow_of(sender, "completed", "sent_ns");
-	return flow_of(receiver, "received", "received_ns");
+		return flow_of(sender, "completed", "sent_ns", "sent_parts");
+	return flow_of(receiver, "received", "received_ns", "received_parts");
 }
 
 /* What one message takes on the Ethernet, as a shaper counts it: packets with all headers. */
@@ -126,48 +129,91 @@ static double bytes_on_line(const struct va_bandwidth *b)
 	return b->size + (double)packets * headers + once;
 }
 
-/* More than the line can carry proves that there was none. */
-static void report_line(struct va_run *run, double rate, double line)
+static json_t *rates_of(const struct va_parts *parts)
 {
-	double percent = 100 * rate / line;
+	double rates[VA_PARTS];
+	uint32_t count = va_parts_rates(parts, rates);
+	json_t *out = json_array();
 
-	if (percent > LINE_PERCENT_MAX)
-		va_fail(run, "the line of %.3g Gb/s carried %.0f %% of that: it is not shaped",
-			line / GIGA, percent);
-	va_value(run, "line", percent);
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(out, json_real(rates[i]));
+	return out;
+}
+
+/* In percent of the line's messages; `parts` are those of what is reported besides. */
+static double usual_percent(const struct flow *flow, double messages, json_t *parts)
+{
+	double percents[VA_PARTS];
+	size_t count = json_array_size(flow->parts);
+	double usual;
+
+	if (count > VA_PARTS)
+		count = VA_PARTS;
+	for (size_t i = 0; i < count; i++) {
+		percents[i] = 100 * json_number_value(json_array_get(flow->parts, i)) / messages;
+		json_array_append_new(parts, json_real(percents[i]));
+	}
+	usual = va_parts_usual(percents, (uint32_t)count);
+	return usual > 0 ? usual : 100 * flow->messages / flow->seconds / messages;
+}
+
+/*
+ * The slower of the directions. More than the line can carry over the whole while proves that there
+ * was none.
+ */
+static void report_line(struct va_run *run, const struct va_bandwidth *b, const struct flow *flows,
+			uint32_t count)
+{
+	double line = (double)va_number(run, "shape");
+	double messages = line / 8 / bytes_on_line(b);
+	json_t *parts = json_array();
+	double least = 0, least_whole = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		json_t *own = json_array();
+		double whole = 100 * flows[i].messages / flows[i].seconds / messages;
+		double usual = usual_percent(&flows[i], messages, own);
+
+		if (whole > LINE_PERCENT_MAX)
+			va_fail(run,
+				"the line of %.3g Gb/s carried %.0f %% of that: it is not shaped",
+				line / GIGA, whole);
+		least = i && least < usual ? least : usual;
+		least_whole = i && least_whole < whole ? least_whole : whole;
+		json_array_append_new(parts, own);
+	}
+	va_value(run, "line", least);
+	va_value(run, "line_whole", least_whole);
+	va_detail(run, "line_parts", parts);
 }
 
 void va_bandwidth_report(struct va_run *run, struct va_bandwidth *b)
 {
-	uint64_t shape = va_number(run, "shape");
 	json_t *own = json_pack(
-		"{s:I, s:I, s:I, s:I, s:I, s:I}", "cpu_ns",
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "cpu_ns",
 		(json_int_t)(b->cpu_after_ns - b->cpu_before_ns), "span_ns",
 		(json_int_t)(b->ended - b->begun), "completed", (json_int_t)b->completed, "sent_ns",
 		(json_int_t)(b->sent_at - b->begun), "received", (json_int_t)b->received,
-		"received_ns", (json_int_t)(b->received_at - b->begun));
+		"received_ns", (json_int_t)(b->received_at - b->begun), "sent_parts",
+		rates_of(&b->sent_in_parts), "received_parts", rates_of(&b->received_in_parts));
 	json_t *theirs = va_exchange(run, json_deep_copy(own));
 	struct flow flows[2] = {direction(b, own, theirs), direction(b, theirs, own)};
 	double sent = roce_json_number(own, "completed") + roce_json_number(theirs, "completed");
 	double arrived = roce_json_number(own, "received") + roce_json_number(theirs, "received");
 	double messages = 0;
-	double least = 0; /* of one direction */
+	uint32_t directions = va_flag(run, "both") ? 2 : 1;
 	double span;
 
-	for (int i = 0; i < (va_flag(run, "both") ? 2 : 1); i++) {
-		double one = flows[i].messages / flows[i].seconds;
-
-		messages += one;
-		least = i && least < one ? least : one;
-	}
+	for (uint32_t i = 0; i < directions; i++)
+		messages += flows[i].messages / flows[i].seconds;
 	va_value(run, "rate", messages * b->size * 8 / GIGA);
 	va_value(run, "messages", messages);
 	span = roce_json_number(theirs, "span_ns");
 	va_value(run, "target_cpu",
 		 100 * roce_json_number(theirs, "cpu_ns") / (span > 0 ? span : 1));
 	/* of WRITEs of UC nobody knows what came through */
-	if (shape && (b->is_reliable || b->has_receives))
-		report_line(run, least * bytes_on_line(b) * 8, (double)shape);
+	if (va_number(run, "shape") && (b->is_reliable || b->has_receives))
+		report_line(run, b, flows, directions);
 	if (b->has_receives && !b->is_reliable)
 		va_value(run, "lost", sent > 0 ? 100 * (1 - arrived / sent) : 0);
 	va_detail(run, "counts", own);
