@@ -15,6 +15,7 @@
 #define DETH_BYTES	 8
 #define XRCETH_BYTES	 4
 #define LINE_PERCENT_MAX 105 /* the shaper's burst comes on top */
+#define PAUSED		 0.97
 
 /* ---- what it left ---- */
 
@@ -140,51 +141,56 @@ static json_t *rates_of(const struct va_parts *parts)
 	return out;
 }
 
-/* In percent of the line's messages; `parts` are those of what is reported besides. */
-static double usual_percent(const struct flow *flow, double messages, json_t *parts)
+/* In percent of the line; a curve of its parts comes behind the others. */
+static double usual_percent(const struct flow *flow, double line, const char *name, json_t *curves)
 {
 	double percents[VA_PARTS];
-	size_t count = json_array_size(flow->parts);
+	uint32_t count = (uint32_t)json_array_size(flow->parts);
+	json_t *points = json_array();
 	double usual;
 
-	if (count > VA_PARTS)
-		count = VA_PARTS;
-	for (size_t i = 0; i < count; i++) {
-		percents[i] = 100 * json_number_value(json_array_get(flow->parts, i)) / messages;
-		json_array_append_new(parts, json_real(percents[i]));
+	for (uint32_t i = 0; i < count && i < VA_PARTS; i++) {
+		percents[i] = 100 * json_number_value(json_array_get(flow->parts, i)) / line;
+		json_array_append_new(points,
+				      json_pack("[f, f]", 100.0 * (i + 1) / VA_PARTS, percents[i]));
 	}
-	usual = va_parts_usual(percents, (uint32_t)count);
-	return usual > 0 ? usual : 100 * flow->messages / flow->seconds / messages;
+	json_array_append_new(curves, json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", name, "x",
+						"part of the time", "x_unit", "%", "unit", "%",
+						"points", points));
+	usual = va_parts_usual(percents, count < VA_PARTS ? count : VA_PARTS);
+	return usual > 0 ? usual : 100 * flow->messages / flow->seconds / line;
 }
 
 /*
- * The slower of the directions. More than the line can carry over the whole while proves that there
- * was none.
+ * Of the slower direction. More than the line can carry over the whole while proves that there was
+ * none; much less than in most of its parts is worth a picture.
  */
 static void report_line(struct va_run *run, const struct va_bandwidth *b, const struct flow *flows,
 			uint32_t count)
 {
-	double line = (double)va_number(run, "shape");
-	double messages = line / 8 / bytes_on_line(b);
-	json_t *parts = json_array();
+	static const char *const names[] = {"to the target", "to the initiator"};
+	double bits = (double)va_number(run, "shape");
+	double line = bits / 8 / bytes_on_line(b); /* messages per second */
+	json_t *curves = json_array();
 	double least = 0, least_whole = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		json_t *own = json_array();
-		double whole = 100 * flows[i].messages / flows[i].seconds / messages;
-		double usual = usual_percent(&flows[i], messages, own);
+		double whole = 100 * flows[i].messages / flows[i].seconds / line;
+		double usual = usual_percent(&flows[i], line, names[i ^ b->is_fetching], curves);
 
 		if (whole > LINE_PERCENT_MAX)
 			va_fail(run,
 				"the line of %.3g Gb/s carried %.0f %% of that: it is not shaped",
-				line / GIGA, whole);
+				bits / GIGA, whole);
 		least = i && least < usual ? least : usual;
 		least_whole = i && least_whole < whole ? least_whole : whole;
-		json_array_append_new(parts, own);
 	}
 	va_value(run, "line", least);
 	va_value(run, "line_whole", least_whole);
-	va_detail(run, "line_parts", parts);
+	if (run->is_initiator && least_whole < least * PAUSED)
+		va_picture(run, "curves", curves);
+	else
+		json_decref(curves);
 }
 
 void va_bandwidth_report(struct va_run *run, struct va_bandwidth *b)

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define VA_PARTS	  20u
+#define VA_PARTS     20u
 #define VA_PARTS_MIN 5u /* fewer have no median worth the name */
 
 struct va_parts {

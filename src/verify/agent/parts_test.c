@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#define WHILE_NS  (1000 * ROCE_NS_PER_MS)
-#define BEGIN	  (77 * ROCE_NS_PER_MS)
-#define PER_MS	  10 /* what comes in a millisecond */
+#define WHILE_NS (1000 * ROCE_NS_PER_MS)
+#define BEGIN	 (77 * ROCE_NS_PER_MS)
+#define PER_MS	 10 /* what comes in a millisecond */
 
 /* Something comes each `step_ms`, but in a pause of `pause_ms` at 300 ms; what was due in it comes
  * behind it or, if `is_lost`, not at all. */
