@@ -415,6 +415,7 @@ static void draw_case_curves(const struct roce_verify_outcome *o, const char *un
 	chart.x_name = x_name ? x_name : "";
 	chart.y_name = chart.y_quantity == ROCE_QUANTITY_SECONDS     ? "Time"
 		       : chart.y_quantity == ROCE_QUANTITY_BITS_RATE ? "Rate"
+		       : chart.y_quantity == ROCE_QUANTITY_PERCENT   ? "Share"
 		       : *unit					     ? unit
 								     : "Value";
 	/* times over sizes span decades, as the sizes do */

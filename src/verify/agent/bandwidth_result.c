@@ -141,8 +141,9 @@ static json_t *rates_of(const struct va_parts *parts)
 	return out;
 }
 
-/* In percent of the line; a curve of its parts comes behind the others. */
-static double usual_percent(const struct flow *flow, double line, const char *name, json_t *curves)
+/* In percent of the line; a curve of its parts, over when they began, comes behind the others. */
+static double usual_percent(const struct flow *flow, double line, double seconds, const char *name,
+			    json_t *curves)
 {
 	double percents[VA_PARTS];
 	uint32_t count = (uint32_t)json_array_size(flow->parts);
@@ -152,11 +153,11 @@ static double usual_percent(const struct flow *flow, double line, const char *na
 	for (uint32_t i = 0; i < count && i < VA_PARTS; i++) {
 		percents[i] = 100 * json_number_value(json_array_get(flow->parts, i)) / line;
 		json_array_append_new(points,
-				      json_pack("[f, f]", 100.0 * (i + 1) / VA_PARTS, percents[i]));
+				      json_pack("[f, f]", seconds * i / VA_PARTS, percents[i]));
 	}
-	json_array_append_new(curves, json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", name, "x",
-						"part of the time", "x_unit", "%", "unit", "%",
-						"points", points));
+	json_array_append_new(curves,
+			      json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", name, "x", "time",
+					"x_unit", "s", "unit", "%", "points", points));
 	usual = va_parts_usual(percents, count < VA_PARTS ? count : VA_PARTS);
 	return usual > 0 ? usual : 100 * flow->messages / flow->seconds / line;
 }
@@ -171,12 +172,14 @@ static void report_line(struct va_run *run, const struct va_bandwidth *b, const 
 	static const char *const names[] = {"to the target", "to the initiator"};
 	double bits = (double)va_number(run, "shape");
 	double line = bits / 8 / bytes_on_line(b); /* messages per second */
+	double seconds = (double)va_number(run, "duration") / ROCE_NS_PER_S;
 	json_t *curves = json_array();
 	double least = 0, least_whole = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		double whole = 100 * flows[i].messages / flows[i].seconds / line;
-		double usual = usual_percent(&flows[i], line, names[i ^ b->is_fetching], curves);
+		double usual =
+			usual_percent(&flows[i], line, seconds, names[i ^ b->is_fetching], curves);
 
 		if (whole > LINE_PERCENT_MAX)
 			va_fail(run,
