@@ -9,9 +9,9 @@
 
 #include <stdint.h>
 
-#define ROCE_VERIFY_OTHERS_MAX                                             \
-	10 /* percent of all processors: less is the system's own business \
-	    */
+/* Percent of all processors: less is the system's own business. Of two it is a tenth of one: with
+ * 8% a line of 5 Gb/s was seen at 96.7%. */
+#define ROCE_VERIFY_OTHERS_MAX 5
 
 /* Clock ticks since the machine's start, of all processors. */
 struct roce_verify_ticks {
