@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Engines of the process: found by network namespace and interface, counted, ended with their last
- * user, abandoned in a forked child. What a device's environment does is in env.c.
+ * user or with the process, abandoned in a forked child. What a device's environment does is in
+ * env.c.
  */
 #include "engine/engine_internal.h"
 
+#include "base/clock.h"
 #include "engine/cc_spec.h"
 #include "engine/guard.h"
 #include "engine/on_demand.h"
 #include "pktio/udp/udp.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -271,6 +274,46 @@ static void after_fork_in_child(void)
 static void register_fork_handlers(void)
 {
 	(void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+/* ---- exit ---- */
+
+#define EXIT_PATIENCE_NS (20 * ROCE_NS_PER_MS)
+
+/* The program may end inside of a call, by a handler of a signal or in another thread. */
+static bool lock_until(pthread_mutex_t *lock, roce_ns_t end)
+{
+	while (pthread_mutex_trylock(lock) != 0) {
+		if (roce_clock_now() >= end)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+/*
+ * A completion reaches the program before its acknowledgement leaves (progress.c). A program that
+ * ends right there has received the message all the same, and its peer is to know: an adapter of
+ * hardware would have told it.
+ */
+static __attribute__((destructor)) void send_what_is_left(void)
+{
+	roce_ns_t end = roce_clock_now() + EXIT_PATIENCE_NS;
+	struct roce_list *it;
+
+	if (!lock_until(&engines_lock, end))
+		return;
+	roce_list_for_each (it, &engines) {
+		struct roce_engine *e = roce_container_of(it, struct roce_engine, link);
+
+		if (!e->lease || !lock_until(&e->device.lock, end))
+			continue;
+		for (roce_ns_t now = roce_clock_now();
+		     roce_tx_is_pending(&e->device.transport) && now < end; now = roce_clock_now())
+			(void)roce_queue_tx(&e->queue, now);
+		pthread_mutex_unlock(&e->device.lock);
+	}
+	pthread_mutex_unlock(&engines_lock);
 }
 
 /* ---- interface ---- */

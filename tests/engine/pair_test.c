@@ -187,6 +187,43 @@ static void send__received_by_events(void **state)
 	two_ends_run(send_messages, take_by_events, (struct two_ends_options){.has_events = true});
 }
 
+/* ---- an end that leaves ---- */
+
+#define LAST_MESSAGES 5u
+
+/* The last message is acknowledged, too. */
+static void send_the_last(struct end *e, int fd)
+{
+	end_meet(fd);
+	for (uint32_t i = 0; i < LAST_MESSAGES; i++) {
+		assert_int_equal(end_post(e, ROCE_WR_SEND, i, 0, PLACE, ROCE_SEND_SIGNALED),
+				 ROCE_POST_OK);
+		two_ends_expect(e, ROCE_WC_SUCCESS);
+	}
+}
+
+static void take_the_last_and_exit(struct end *e, int fd)
+{
+	for (uint32_t i = 0; i < LAST_MESSAGES; i++)
+		end_post_recv(e, i, 0, PLACE);
+	end_meet(fd);
+	for (uint32_t i = 0; i < LAST_MESSAGES; i++) {
+		struct roce_cqe cqe;
+
+		assert_true(end_poll(e, &cqe, TWO_ENDS_PATIENCE));
+		assert_int_equal(cqe.status, ROCE_WC_SUCCESS);
+	}
+	(void)close(STDOUT_FILENO); /* what is buffered is the parent's */
+	exit(0);
+}
+
+static void program_ends__behind_its_last_poll(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		two_ends_run(send_the_last, take_the_last_and_exit, (struct two_ends_options){0});
+}
+
 /* ---- trouble ---- */
 
 static void write_until_error(struct end *e, int fd)
@@ -485,6 +522,7 @@ int main(void)
 		cmocka_unit_test(batches__lost_on_the_way),
 		cmocka_unit_test(send__received_by_polling),
 		cmocka_unit_test(send__received_by_events),
+		cmocka_unit_test(program_ends__behind_its_last_poll),
 		cmocka_unit_test(memory_gone__target),
 		cmocka_unit_test(memory_gone__source),
 		cmocka_unit_test(memory_gone__sources_of_two_qps),
