@@ -36,8 +36,12 @@
 #define NAMES_MAX	      8
 #define IDLE_SECONDS_MAX      86400
 #define TREE_IDLE_SECONDS_MAX 600
+#define LOOK_SECONDS_MIN      60 /* hosts that make many namespaces have thousands to look at */
 #define DEPTH_MAX	      12
+#define NAME_BYTES	      16
+#define TRIES_MAX	      8
 #define STAMP		      "used"
+#define LOOKED		      ".looked"
 #define TREE		      ROCE_SHARED_DIR_TREE
 
 static uint64_t namespace_number(void)
@@ -170,6 +174,33 @@ static void remove_trees(const char *path)
 		closedir(dir);
 }
 
+static void touch(const char *directory, const char *name)
+{
+	char path[ROCE_SHARED_DIR_MAX + NAME_BYTES];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0) {
+		futimens(fd, NULL);
+		close(fd);
+	}
+}
+
+/* Then this process looks for it. */
+static bool is_time_to_look(const char *base)
+{
+	char path[ROCE_SHARED_DIR_MAX + NAME_BYTES];
+	struct stat st;
+	time_t now = time(NULL);
+
+	snprintf(path, sizeof(path), "%s/" LOOKED, base);
+	if (stat(path, &st) == 0 && st.st_mtime <= now && now - st.st_mtime < LOOK_SECONDS_MIN)
+		return false;
+	touch(base, LOOKED);
+	return true;
+}
+
 /* Directories that nobody used for long: their trees, and later all of it. */
 static void remove_old(const char *base)
 {
@@ -194,40 +225,72 @@ static void remove_old(const char *base)
 		closedir(dir);
 }
 
-static void touch(const char *directory)
+static int name_dir(const char *base, char out[ROCE_SHARED_DIR_MAX])
 {
-	char path[ROCE_SHARED_DIR_MAX + sizeof(STAMP) + 1];
-	int fd;
+	uint64_t boot = boot_number();
+	int n = snprintf(out, ROCE_SHARED_DIR_MAX, "%s/%" PRIx64 "-%08x", base, namespace_number(),
+			 (unsigned int)(boot ^ boot >> 32));
 
-	snprintf(path, sizeof(path), "%s/" STAMP, directory);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd >= 0) {
-		futimens(fd, NULL);
-		close(fd);
-	}
+	return n < ROCE_SHARED_DIR_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static int make_both(char base[ROCE_SHARED_DIR_MAX], char out[ROCE_SHARED_DIR_MAX], bool *is_new)
+{
+	int err = find_base(base);
+
+	if (!err)
+		err = name_dir(base, out);
+	if (err)
+		return err;
+	*is_new = access(out, F_OK) != 0;
+	return make_dir(out);
 }
 
 int roce_shared_dir_get(char out[ROCE_SHARED_DIR_MAX])
 {
 	char base[ROCE_SHARED_DIR_MAX];
-	uint64_t boot = boot_number();
-	uint64_t key = namespace_number();
-	bool is_new;
-	int err = find_base(base);
-	int n;
+	bool is_new = false;
+	int err = -ENOENT;
 
+	/* The other one may be removing what was empty until now. */
+	for (int i = 0; i < TRIES_MAX && err == -ENOENT; i++)
+		err = make_both(base, out, &is_new);
 	if (err)
 		return err;
-	n = snprintf(out, ROCE_SHARED_DIR_MAX, "%s/%" PRIx64 "-%08x", base, key,
-		     (unsigned int)(boot ^ boot >> 32));
-	if (n >= ROCE_SHARED_DIR_MAX)
-		return -ENAMETOOLONG;
-	is_new = access(out, F_OK) != 0;
-	err = make_dir(out);
-	if (err)
-		return err;
-	touch(out);
-	if (is_new)
+	touch(out, STAMP);
+	if (is_new && is_time_to_look(base))
 		remove_old(base);
 	return 0;
+}
+
+/* The last one turns off the light; one that comes meanwhile makes it anew, or has it kept. */
+static void remove_empty_base(const char *base)
+{
+	DIR *dir = opendir(base);
+	struct dirent *entry;
+	char path[ROCE_SHARED_DIR_MAX + NAME_BYTES];
+	bool is_empty = dir != NULL;
+
+	while (is_empty && (entry = readdir(dir)))
+		is_empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+			   strcmp(entry->d_name, LOOKED) == 0;
+	if (dir)
+		closedir(dir);
+	if (!is_empty)
+		return;
+	snprintf(path, sizeof(path), "%s/" LOOKED, base);
+	unlink(path);
+	rmdir(base);
+}
+
+void roce_shared_dir_forget(void)
+{
+	char base[ROCE_SHARED_DIR_MAX];
+	char path[ROCE_SHARED_DIR_MAX];
+
+	if (find_base(base) || name_dir(base, path))
+		return;
+	if (!is_in_use(path))
+		remove_tree(path, 0);
+	remove_empty_base(base);
 }

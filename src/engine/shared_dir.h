@@ -21,6 +21,10 @@
  */
 int roce_shared_dir_get(char out[ROCE_SHARED_DIR_MAX]);
 
+/* Removes that directory, if nobody counts there any more, and the user's when it is empty then:
+ * for whoever ends a namespace of his own. */
+void roce_shared_dir_forget(void);
+
 /* Removes a directory and all in it, without following links. Errors are left to the next try. */
 void roce_shared_dir_remove(const char *path);
 

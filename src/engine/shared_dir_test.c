@@ -49,8 +49,46 @@ static int try_other_namespace(void)
 		return SKIP;
 	if (roce_shared_dir_get(other) != 0 || strcmp(other, own) == 0)
 		return 1;
-	roce_shared_dir_remove(other);
-	return access(other, F_OK) == 0;
+	roce_shared_dir_forget();
+	return access(other, F_OK) == 0 || access(own, F_OK) != 0;
+}
+
+/* One where somebody counts stays. */
+static int try_forgetting_what_is_in_use(void)
+{
+	char other[ROCE_SHARED_DIR_MAX];
+	char path[PATH_MAX];
+	bool is_kept;
+	int fd;
+
+	if (unshare(CLONE_NEWNET) != 0)
+		return SKIP;
+	if (roce_shared_dir_get(other) != 0)
+		return 1;
+	snprintf(path, sizeof(path), "%s/counted", other);
+	fd = open(path, O_CREAT | O_RDWR, 0600);
+	if (fd < 0 || flock(fd, LOCK_SH) != 0)
+		return 1;
+	roce_shared_dir_forget();
+	is_kept = access(path, F_OK) == 0;
+	close(fd);
+	roce_shared_dir_forget();
+	return !is_kept || access(other, F_OK) == 0;
+}
+
+/* Of a user who has nothing else here. */
+static int try_forgetting_the_last(void)
+{
+	const uid_t user = 64124;
+	char path[ROCE_SHARED_DIR_MAX];
+	int wrong;
+
+	if (geteuid() != 0 || seteuid(user) != 0)
+		return SKIP;
+	wrong = roce_shared_dir_get(path) != 0;
+	roce_shared_dir_forget();
+	*strrchr(path, '/') = '\0';
+	return wrong || access(path, F_OK) == 0;
 }
 
 static int in_child(int (*function)(void))
@@ -73,6 +111,18 @@ static void get__another_for_another_namespace(void **state)
 	if (status == SKIP)
 		skip();
 	assert_int_equal(status, 0);
+}
+
+static void forget__what_nobody_uses(void **state)
+{
+	int in_use = in_child(try_forgetting_what_is_in_use);
+	int last = in_child(try_forgetting_the_last);
+
+	(void)state;
+	if (in_use == SKIP || last == SKIP)
+		skip();
+	assert_int_equal(in_use, 0);
+	assert_int_equal(last, 0);
 }
 
 /* A directory of a namespace that was used `idle` seconds ago. */
@@ -105,6 +155,20 @@ static bool has(const char *dir, const char *name)
 	return access(path, F_OK) == 0;
 }
 
+/* As if somebody had looked for what is old `ago` seconds before now. */
+static void set_looked(time_t ago)
+{
+	struct timespec times[2] = {{.tv_sec = time(NULL) - ago}, {.tv_sec = time(NULL) - ago}};
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/.looked", base);
+	fd = open(path, O_CREAT | O_RDWR, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(futimens(fd, times), 0);
+	close(fd);
+}
+
 static void remove_old__by_age_and_use(void **state)
 {
 	char fresh[PATH_MAX];
@@ -123,7 +187,13 @@ static void remove_old__by_age_and_use(void **state)
 	snprintf(path, sizeof(path), "%s/counted", days_in_use);
 	fd = open(path, O_RDONLY);
 	assert_int_equal(flock(fd, LOCK_SH), 0);
-	status = in_child(try_other_namespace); /* who makes one looks at the others */
+	/* Who makes one looks at the others, but not when somebody just did. */
+	set_looked(0);
+	status = in_child(try_other_namespace);
+	if (status == 0)
+		assert_true(has(hours, "tree-x") && has(days, "counted"));
+	set_looked(61);
+	status = in_child(try_other_namespace);
 	if (status == 0) {
 		assert_true(has(fresh, "tree-x") && has(fresh, "counted"));
 		assert_true(!has(hours, "tree-x") && has(hours, "counted"));
@@ -204,6 +274,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(get__same_again_and_ours),
 		cmocka_unit_test(get__another_for_another_namespace),
+		cmocka_unit_test(forget__what_nobody_uses),
 		cmocka_unit_test(remove_old__by_age_and_use),
 		cmocka_unit_test(remove__does_not_follow_links),
 		cmocka_unit_test(get__passes_over_a_stranger),
