@@ -10,7 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static json_t *report(const struct roce_perf_options *o, const struct roce_verify_record *record)
+struct shown {
+	const struct roce_perf_options *o;
+	struct roce_perf_text text;
+};
+
+static json_t *make_json(const struct roce_perf_options *o, const struct roce_verify_record *record)
 {
 	json_t *json = roce_verify_record_json(record);
 
@@ -21,27 +26,33 @@ static json_t *report(const struct roce_perf_options *o, const struct roce_verif
 	return json;
 }
 
-static int run_between(const void *context, const struct roce_verify_run_options *options,
-		       struct roce_verify_record *record)
+static void run_shown(void *context, const struct roce_verify_run_options *options,
+		      struct roce_verify_record *record)
 {
-	const struct roce_perf_options *o = context;
-	const char *json = o->sides.json;
+	struct shown *s = context;
 	struct roce_verify_run_options run = *options;
-	struct roce_perf_text text = {
-		.o = o,
+	struct roce_verify_watcher watcher;
+
+	s->text = (struct roce_perf_text){
+		.o = s->o,
 		/* A report on the standard output stays alone there. */
-		.out = roce_verify_is_on_stdout(json) ? stderr : stdout,
+		.out = roce_verify_is_on_stdout(s->o->sides.json) ? stderr : stdout,
 		.has_progress = isatty(STDERR_FILENO),
 	};
-	struct roce_verify_watcher watcher = roce_perf_text_watcher(&text);
-	int rc = ROCE_EXIT_OK;
-
+	watcher = roce_perf_text_watcher(&s->text);
 	run.ends_at_failure = true;
 	roce_verify_run(&run, &watcher, record);
-	roce_verify_give_signals_back(run.signal_fd);
-	roce_perf_text_end(&text, record);
+}
+
+static int report(void *context, const struct roce_verify_record *record)
+{
+	struct shown *s = context;
+	const char *json = s->o->sides.json;
+	int rc = ROCE_EXIT_OK;
+
+	roce_perf_text_end(&s->text, record);
 	if (json)
-		rc = roce_verify_write_json("perf", json, report(o, record));
+		rc = roce_verify_write_json("perf", json, make_json(s->o, record));
 	return roce_verify_exit_status(record) ? roce_verify_exit_status(record) : rc;
 }
 
@@ -57,6 +68,8 @@ static int serve(struct roce_perf_options *o)
 int roce_cmd_perf(int argc, char **argv)
 {
 	struct roce_perf_options o;
+	struct shown shown = {.o = &o};
+	const struct roce_verify_between between = {&shown, run_shown, report};
 	struct roce_verify_plan *plan;
 	int rc = roce_perf_options_parse(argc, argv, &o);
 
@@ -69,7 +82,7 @@ int roce_cmd_perf(int argc, char **argv)
 		return ROCE_EXIT_USAGE;
 	rc = roce_verify_check_writable("perf", o.sides.json);
 	if (!rc)
-		rc = roce_verify_run_plan(&o.sides, plan, run_between, &o);
+		rc = roce_verify_run_plan(&o.sides, plan, &between);
 	roce_verify_plan_destroy(plan);
 	return rc;
 }

@@ -55,8 +55,8 @@ static int write_reports(const struct roce_verify_options *o,
 
 /* ---- the run ---- */
 
-static int run_between(const void *context, const struct roce_verify_run_options *run,
-		       struct roce_verify_record *record)
+static void run_shown(void *context, const struct roce_verify_run_options *run,
+		      struct roce_verify_record *record)
 {
 	const struct roce_verify_options *o = context;
 	/* A report on the standard output stays alone there. */
@@ -64,21 +64,25 @@ static int run_between(const void *context, const struct roce_verify_run_options
 			roce_verify_is_on_stdout(o->html);
 	struct roce_verify_terminal terminal;
 	struct roce_verify_watcher watcher;
-	int rc;
 
 	roce_verify_terminal_init(&terminal, is_taken ? stderr : stdout, record, o->is_quiet);
 	terminal.signal_fd = run->signal_fd;
 	watcher = roce_verify_terminal_watcher(&terminal);
 	roce_verify_run(run, &watcher, record);
 	roce_verify_terminal_summary(&terminal, record);
-	roce_verify_give_signals_back(run->signal_fd);
-	rc = write_reports(o, record);
+}
+
+static int report(void *context, const struct roce_verify_record *record)
+{
+	int rc = write_reports(context, record);
+
 	return roce_verify_exit_status(record) ? roce_verify_exit_status(record) : rc;
 }
 
 int roce_cmd_verify(int argc, char **argv)
 {
 	struct roce_verify_options o;
+	const struct roce_verify_between between = {&o, run_shown, report};
 	struct roce_verify_plan *plan;
 	int rc;
 
@@ -107,7 +111,7 @@ int roce_cmd_verify(int argc, char **argv)
 		if (!rc)
 			rc = roce_verify_check_writable("verify", o.html);
 		if (!rc)
-			rc = roce_verify_run_plan(&o, plan, run_between, &o);
+			rc = roce_verify_run_plan(&o, plan, &between);
 	}
 	roce_verify_plan_destroy(plan);
 	return rc;

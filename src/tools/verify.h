@@ -70,9 +70,9 @@ struct roce_verify_sides {
 
 /* To the peer's agent: a descriptor, or -1 after one line. */
 int roce_verify_peer_connect(const struct roce_verify_options *options);
-/* By the options here, in namespaces, or one here and `peer_fd` (else -1; it is taken over). An
- * exit status, as above. */
-int roce_verify_sides_open(const struct roce_verify_options *options, int peer_fd,
+/* By the options here, in namespaces, or one here and `peer_fd` (else -1; it is taken over), unless
+ * `signal_fd` becomes readable. An exit status, as above. */
+int roce_verify_sides_open(const struct roce_verify_options *options, int peer_fd, int signal_fd,
 			   struct roce_verify_sides *out, struct roce_verify_record *record);
 void roce_verify_sides_close(struct roce_verify_sides *sides, bool is_now);
 
@@ -84,19 +84,21 @@ int roce_verify_serve_command(const struct roce_verify_options *options);
 
 /* ---- what both commands do ---- */
 
-/* What each of them does between the agents, with their descriptors (roce_verify_run() closes
- * them): the run as it is shown, and the reports. An exit status. */
-typedef int (*roce_verify_between_fn)(const void *context,
-				      const struct roce_verify_run_options *run,
-				      struct roce_verify_record *record);
+struct roce_verify_between {
+	void *context;
+	/* Between the agents, with their descriptors (roce_verify_run() closes them): the run as it
+	 * is shown. */
+	void (*run)(void *context, const struct roce_verify_run_options *run,
+		    struct roce_verify_record *record);
+	/* When all of them have ended. It may have a slow reader: a signal that comes now ends this
+	 * program. An exit status. */
+	int (*report)(void *context, const struct roce_verify_record *record);
+};
 
-/* Connects to the peer or starts both agents, takes SIGINT, SIGTERM and SIGHUP, and calls
- * `between`; afterwards nothing is left. An exit status. */
+/* Connects to the peer or starts both agents, takes SIGINT, SIGTERM and SIGHUP, and calls what is
+ * between; afterwards nothing is left. An exit status. */
 int roce_verify_run_plan(const struct roce_verify_options *options, struct roce_verify_plan *plan,
-			 roce_verify_between_fn between, const void *context);
-/* When all is done but reports, which may have a slow reader: a signal that comes now ends this
- * program, and those that came are taken. */
-void roce_verify_give_signals_back(int signal_fd);
+			 const struct roce_verify_between *between);
 /* "-". */
 bool roce_verify_is_on_stdout(const char *path);
 /* A file that cannot be written is better known before the run than after it. NULL: none. */

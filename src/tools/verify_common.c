@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void list_signals(sigset_t *out)
@@ -27,7 +28,8 @@ static int take_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-void roce_verify_give_signals_back(int signal_fd)
+/* Those that came are taken. */
+static void give_signals_back(int signal_fd)
 {
 	struct signalfd_siginfo info;
 	sigset_t set;
@@ -54,7 +56,7 @@ static void describe_choices(const struct roce_verify_options *o, struct roce_ve
 }
 
 int roce_verify_run_plan(const struct roce_verify_options *options, struct roce_verify_plan *plan,
-			 roce_verify_between_fn between, const void *context)
+			 const struct roce_verify_between *between)
 {
 	struct roce_verify_record record;
 	struct roce_verify_sides sides;
@@ -74,7 +76,7 @@ int roce_verify_run_plan(const struct roce_verify_options *options, struct roce_
 	}
 	describe_choices(options, &record);
 	signal_fd = take_signals();
-	rc = roce_verify_sides_open(options, peer_fd, &sides, &record);
+	rc = roce_verify_sides_open(options, peer_fd, signal_fd, &sides, &record);
 	if (!rc) {
 		struct roce_verify_run_options run = {
 			.fds = {sides.place.fds[0], sides.place.fds[1]},
@@ -83,9 +85,12 @@ int roce_verify_run_plan(const struct roce_verify_options *options, struct roce_
 		};
 
 		sides.place.fds[0] = sides.place.fds[1] = -1;
-		rc = between(context, &run, &record);
+		between->run(between->context, &run, &record);
 	}
 	roce_verify_sides_close(&sides, !record.is_complete);
+	give_signals_back(signal_fd);
+	if (!rc)
+		rc = between->report(between->context, &record);
 	close(signal_fd);
 	roce_verify_record_fini(&record);
 	return rc;
@@ -98,16 +103,24 @@ bool roce_verify_is_on_stdout(const char *path)
 
 int roce_verify_check_writable(const char *command, const char *path)
 {
+	struct stat st;
+	bool is_new;
 	FILE *f;
 
 	if (!path || roce_verify_is_on_stdout(path))
 		return ROCE_EXIT_OK;
+	if (stat(path, &st) == 0 &&
+	    S_ISFIFO(st.st_mode)) /* its reader takes the first end for all */
+		return ROCE_EXIT_OK;
+	is_new = lstat(path, &st) != 0;
 	f = fopen(path, "ae");
 	if (!f) {
 		fprintf(stderr, "uroce %s: %s: %s\n", command, path, strerror(errno));
 		return ROCE_EXIT_USAGE;
 	}
 	fclose(f);
+	if (is_new) /* no run may come of it, and an empty file is no report */
+		(void)unlink(path);
 	return ROCE_EXIT_OK;
 }
 
@@ -147,7 +160,7 @@ static bool has_begun(const struct roce_verify_record *record)
 
 int roce_verify_exit_status(const struct roce_verify_record *record)
 {
-	if (record->broken_off && strcmp(record->broken_off, "interrupted") == 0)
+	if (record->broken_off && strcmp(record->broken_off, ROCE_VERIFY_BY_SIGNAL) == 0)
 		return ROCE_EXIT_INTERRUPTED;
 	if (record->broken_off && !has_begun(record))
 		return ROCE_EXIT_USAGE;

@@ -9,6 +9,8 @@
 #include "tools/place.h"
 #include "tools/verify.h"
 
+#include "engine/shared_dir.h"
+
 #include "verify/auth.h"
 #include "verify/handshake.h"
 #include "verify/lines.h"
@@ -44,6 +46,12 @@ static int complain(const struct roce_verify_options *o, const char *err)
 	return ROCE_EXIT_USAGE;
 }
 
+static int complain_of_place(const struct roce_verify_options *o, int rc, const char *err)
+{
+	complain(o, err);
+	return rc == -EINTR ? ROCE_EXIT_INTERRUPTED : ROCE_EXIT_USAGE;
+}
+
 /* The agent beside this program, with the environment of `uroce run`. */
 static int make_launcher(const struct roce_verify_options *o, struct launcher *l)
 {
@@ -64,6 +72,7 @@ static int make_launcher(const struct roce_verify_options *o, struct launcher *l
 	if (!o->is_system) {
 		l->launch.prepare = set_environment;
 		l->launch.context = &l->place;
+		l->launch.forget = roce_shared_dir_forget;
 	}
 	return ROCE_EXIT_OK;
 }
@@ -123,9 +132,11 @@ static int open_with_peer(const struct roce_verify_options *o, const struct laun
 {
 	char err[256];
 
-	if (roce_verify_place_here(&out->place, &l->launch, false, err, sizeof(err))) {
+	int rc = roce_verify_place_here(&out->place, &l->launch, false, err, sizeof(err));
+
+	if (rc) {
 		close(fd);
-		return complain(o, err);
+		return complain_of_place(o, rc, err);
 	}
 	out->place.fds[ROCE_VERIFY_TARGET] = fd;
 	roce_verify_socket_names(fd, own, peer);
@@ -141,10 +152,10 @@ static int open_here(const struct roce_verify_options *o, const struct launcher 
 							 err, sizeof(err))
 			  : roce_verify_place_here(&out->place, &l->launch, true, err, sizeof(err));
 
-	return rc ? complain(o, err) : ROCE_EXIT_OK;
+	return rc ? complain_of_place(o, rc, err) : ROCE_EXIT_OK;
 }
 
-int roce_verify_sides_open(const struct roce_verify_options *options, int peer_fd,
+int roce_verify_sides_open(const struct roce_verify_options *options, int peer_fd, int signal_fd,
 			   struct roce_verify_sides *out, struct roce_verify_record *record)
 {
 	char addresses[ROCE_VERIFY_SIDES][ROCE_VERIFY_ADDRESS_SIZE] = {"", ""};
@@ -156,6 +167,7 @@ int roce_verify_sides_open(const struct roce_verify_options *options, int peer_f
 		close(peer_fd);
 	if (rc)
 		return rc;
+	launcher.launch.signal_fd = signal_fd;
 	if (peer_fd >= 0)
 		rc = open_with_peer(options, &launcher, peer_fd, out, addresses[0], addresses[1]);
 	else
@@ -255,6 +267,7 @@ int roce_verify_serve_command(const struct roce_verify_options *o)
 	}
 	make_arguments(o, &launcher);
 	server.launch = launcher.launch;
+	server.launch.signal_fd = -1;
 	server.listener = roce_verify_listen(o->bind_to, (uint16_t)o->port, err, sizeof(err));
 	if (server.listener < 0)
 		return complain(o, err);

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@
 
 #define AGENT_FD       3
 #define COPY_FD	       64 /* above what is given away */
+#define BEGIN_S	       30 /* to make namespaces and start programs, on a busy machine */
 #define LEAVE_S	       5  /* for agents to end by themselves */
 #define TERM_MS	       1500
 #define LINE_MAX_BYTES 200
@@ -38,7 +40,8 @@ struct set_up {
 	int report;			  /* the pipe for an error */
 	/* in the keeper */
 	pid_t agents[ROCE_VERIFY_SIDES];
-	int ready[ROCE_VERIFY_SIDES]; /* sockets between keeper and agents before they begin */
+	int ready[ROCE_VERIFY_SIDES];	   /* sockets between keeper and agents before they begin */
+	int namespaces[ROCE_VERIFY_SIDES]; /* of the agents, -1: none was made */
 };
 
 __attribute__((noreturn, format(printf, 3, 4))) static void die(const struct set_up *s, int error,
@@ -127,12 +130,12 @@ __attribute__((noreturn)) static void be_agent(const struct set_up *s, enum roce
 	struct set_up own = *s;
 	int rc;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (agent < 0 || report < 0)
 		die(s, 0, "no file descriptors for an agent (ulimit -n: at least 256)");
 	own.report = report;
 	if (s->mtu)
 		enter_namespace(&own, side, keeper);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	reset_signals();
 	snprintf(fd_text, sizeof(fd_text), "%d", AGENT_FD);
 	if (s->mtu) /* what an interface is called does not tell whose it is */
@@ -206,13 +209,33 @@ static void begin_agent(struct set_up *s, enum roce_verify_side side)
 	s->ready[side] = fds[0];
 }
 
-static void pass_turns(const struct set_up *s)
+/* For the end, when nobody is left to tell. */
+static void hold_namespaces(struct set_up *s)
+{
+	char path[64];
+
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)s->agents[side]);
+		s->namespaces[side] = open(path, O_RDONLY | O_CLOEXEC);
+	}
+}
+
+static void forget_namespaces(const struct set_up *s)
+{
+	for (int side = 0; side < ROCE_VERIFY_SIDES && s->launch->forget; side++) {
+		if (s->namespaces[side] >= 0 && !setns(s->namespaces[side], CLONE_NEWNET))
+			s->launch->forget();
+	}
+}
+
+static void pass_turns(struct set_up *s)
 {
 	const int *fd = s->ready;
 	pid_t target = s->agents[ROCE_VERIFY_TARGET];
 
 	await(fd[ROCE_VERIFY_INITIATOR]);
 	await(fd[ROCE_VERIFY_TARGET]);
+	hold_namespaces(s);
 	(void)!write(fd[ROCE_VERIFY_INITIATOR], &target, sizeof(target));
 	await(fd[ROCE_VERIFY_INITIATOR]);
 	signal_ready(fd[ROCE_VERIFY_TARGET]);
@@ -303,6 +326,7 @@ static bool keep(const struct set_up *s, const sigset_t *signals)
 __attribute__((noreturn)) static void be_keeper(struct set_up *s, pid_t parent)
 {
 	sigset_t signals;
+	bool is_good;
 
 	(void)setpgid(0, 0);
 	sigemptyset(&signals);
@@ -328,29 +352,60 @@ __attribute__((noreturn)) static void be_keeper(struct set_up *s, pid_t parent)
 	close(s->report);
 	if (s->mtu)
 		pass_turns(s);
-	_exit(keep(s, &signals) ? 0 : 1);
+	is_good = keep(s, &signals);
+	forget_namespaces(s);
+	_exit(is_good ? 0 : 1);
 }
 
 /* ---- the caller ---- */
 
-/* What the keeper or an agent had to say; false: nothing, all have begun. */
-static bool read_report(int fd, char *err, size_t err_size)
+/* Until `fd` is readable: 0, -EINTR for the signal, -ETIMEDOUT. */
+static int wait_for_report(int fd, int signal_fd, roce_ns_t deadline)
 {
-	size_t used = 0;
-	ssize_t n;
+	struct pollfd p[] = {
+		{.fd = fd, .events = POLLIN},
+		{.fd = signal_fd, .events = POLLIN},
+	};
 
-	while (used + 1 < err_size &&
-	       ((n = read(fd, err + used, err_size - 1 - used)) > 0 || (n < 0 && errno == EINTR)))
+	for (roce_ns_t now = roce_clock_now(); now < deadline; now = roce_clock_now()) {
+		if (poll(p, 2, (int)((deadline - now) / ROCE_NS_PER_MS + 1)) <= 0)
+			continue;
+		return p[1].revents ? -EINTR : 0;
+	}
+	return -ETIMEDOUT;
+}
+
+/* What the keeper or an agent had to say; 0: nothing, all have begun. */
+static int read_report(int fd, int signal_fd, char *err, size_t err_size)
+{
+	roce_ns_t deadline = roce_clock_now() + BEGIN_S * ROCE_NS_PER_S;
+	size_t used = 0;
+	ssize_t n = 1;
+	int rc = 0;
+
+	while (!rc && n > 0 && used + 1 < err_size) {
+		rc = wait_for_report(fd, signal_fd, deadline);
+		if (rc)
+			break;
+		n = read(fd, err + used, err_size - 1 - used);
 		used += n > 0 ? (size_t)n : 0;
+	}
 	err[used] = '\0';
 	err[strcspn(err, "\n")] = '\0';
-	return used > 0;
+	if (used)
+		return -EIO;
+	if (rc == -ETIMEDOUT)
+		snprintf(err, err_size, "the agents have not begun in %d s", BEGIN_S);
+	else if (rc)
+		snprintf(err, err_size, ROCE_VERIFY_BY_SIGNAL);
+	return rc;
 }
 
 static int begin(struct set_up *s, struct roce_verify_place *out, char *err, size_t err_size)
 {
 	pid_t self = getpid();
 	int report[2];
+	int rc;
 
 	if (pipe2(report, O_CLOEXEC)) {
 		snprintf(err, err_size, "pipe: %s", strerror(errno));
@@ -369,13 +424,11 @@ static int begin(struct set_up *s, struct roce_verify_place *out, char *err, siz
 		close(report[0]);
 		return -EAGAIN;
 	}
-	if (read_report(report[0], err, err_size)) {
-		close(report[0]);
-		roce_verify_place_close(out, true);
-		return -EIO;
-	}
+	rc = read_report(report[0], s->launch->signal_fd, err, err_size);
 	close(report[0]);
-	return 0;
+	if (rc)
+		roce_verify_place_close(out, true);
+	return rc;
 }
 
 static int begin_with_sockets(struct set_up *s, bool is_both, struct roce_verify_place *out,
@@ -410,7 +463,8 @@ int roce_verify_place_namespaces(struct roce_verify_place *out,
 				 const struct roce_verify_launch *launch, uint32_t mtu, char *err,
 				 size_t err_size)
 {
-	struct set_up s = {.launch = launch, .mtu = mtu, .agent_fds = {-1, -1}};
+	struct set_up s = {
+		.launch = launch, .mtu = mtu, .agent_fds = {-1, -1}, .namespaces = {-1, -1}};
 
 	return begin_with_sockets(&s, true, out, err, err_size);
 }
@@ -418,7 +472,7 @@ int roce_verify_place_namespaces(struct roce_verify_place *out,
 int roce_verify_place_here(struct roce_verify_place *out, const struct roce_verify_launch *launch,
 			   bool is_both, char *err, size_t err_size)
 {
-	struct set_up s = {.launch = launch, .agent_fds = {-1, -1}};
+	struct set_up s = {.launch = launch, .agent_fds = {-1, -1}, .namespaces = {-1, -1}};
 
 	return begin_with_sockets(&s, is_both, out, err, err_size);
 }
@@ -426,7 +480,7 @@ int roce_verify_place_here(struct roce_verify_place *out, const struct roce_veri
 int roce_verify_place_serve(struct roce_verify_place *out, const struct roce_verify_launch *launch,
 			    int fd, char *err, size_t err_size)
 {
-	struct set_up s = {.launch = launch, .agent_fds = {-1, fd}};
+	struct set_up s = {.launch = launch, .agent_fds = {-1, fd}, .namespaces = {-1, -1}};
 	int rc;
 
 	*out = (struct roce_verify_place){.fds = {-1, -1}};
@@ -463,6 +517,7 @@ void roce_verify_place_close(struct roce_verify_place *place, bool is_now)
 		return;
 	if (!has_ended(place->keeper, is_now ? 0 : LEAVE_S * 1000)) {
 		(void)kill(place->keeper, SIGTERM);
+		(void)kill(place->keeper, SIGCONT); /* only itself knows what there is to end */
 		if (!has_ended(place->keeper, LEAVE_S * 1000)) {
 			(void)kill(place->keeper, SIGKILL);
 			(void)waitpid(place->keeper, NULL, 0);

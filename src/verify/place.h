@@ -21,6 +21,10 @@ struct roce_verify_launch {
 	 * may be NULL. */
 	int (*prepare)(void *context);
 	void *context;
+	/* Called in each network namespace that was made, when all that was in it has ended; may be
+	 * NULL. */
+	void (*forget)(void);
+	int signal_fd; /* readable when there shall be no run any more; -1: none */
 	/* What it is told beside its socket, up to a NULL; or NULL. */
 	const char *const *arguments;
 };
@@ -38,7 +42,7 @@ struct roce_verify_place {
  *	+----------------+              +----------------+
  *
  * In a user namespace where this process has not the right to make them. 0, or -errno with one line
- * in `err`. */
+ * in `err`: EINTR for the launch's signal, ETIMEDOUT. */
 int roce_verify_place_namespaces(struct roce_verify_place *out,
 				 const struct roce_verify_launch *launch, uint32_t mtu, char *err,
 				 size_t err_size);

@@ -31,6 +31,9 @@ enum roce_verify_side { ROCE_VERIFY_INITIATOR, ROCE_VERIFY_TARGET, ROCE_VERIFY_S
 
 const char *roce_verify_side_str(enum roce_verify_side side);
 
+/* What broke a run off that somebody ended with a signal. */
+#define ROCE_VERIFY_BY_SIGNAL "interrupted"
+
 /* One case, once. */
 struct roce_verify_outcome {
 	const struct roce_verify_case *c;

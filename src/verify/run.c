@@ -56,8 +56,18 @@ static const char *side_str(int side)
 	return roce_verify_side_str((enum roce_verify_side)side);
 }
 
+static bool is_signalled(const struct runner *r)
+{
+	struct pollfd p = {.fd = r->options->signal_fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
 static bool is_gone(struct runner *r, int side, int rc)
 {
+	/* Ctrl-C that came when they were just starting has ended them, too. */
+	if (is_signalled(r))
+		return break_off(r, ROCE_VERIFY_BY_SIGNAL);
 	if (rc == -EPIPE)
 		return break_off(r, "the %s's agent has gone", side_str(side));
 	return break_off(r, "the %s's agent: %s", side_str(side), strerror(-rc));
@@ -142,7 +152,7 @@ static bool turn(struct runner *r)
 	if (poll(p, 3, TICK_MS) < 0 && errno != EINTR)
 		return break_off(r, "poll: %s", strerror(errno));
 	if (p[2].revents)
-		return break_off(r, "interrupted");
+		return break_off(r, ROCE_VERIFY_BY_SIGNAL);
 	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
 		if (p[side].revents && !take_messages(r, side))
 			return false;

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `uroce verify` leaves of itself on a machine, whichever way a run ends, and what it does where
+something it needs is missing.
+
+    verify_surroundings_test.py BUILD_DIR [TEST...]
+
+Exit status 77 where no network namespace can be made.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+
+import runs
+from runs import LONG, PLAN, descendants, is_there, name_of, program, verdicts, Verify
+
+from harness import process, topology, unit
+
+ALONE = ["unshare", "-m"] if topology.may_change_user() else ["unshare", "-rm"]
+SHARED = "mount -t tmpfs none /dev/shm && { %s; } >/dev/null; echo status $?; find /dev/shm -mindepth 1"
+
+
+class Left(Verify):
+    """Nothing is."""
+
+    def below(self, running):
+        return [name_of(p) for p in descendants(running.pid)]
+
+    def check_shared_memory(self, command):
+        done = process.Process(["sh", "-c", SHARED % command, "sh", program("uroce"), "verify",
+                                "--plan", self.write(LONG)], prefix=ALONE)
+        done.wait(120)
+        return done.output().split()
+
+    def test_shared_memory(self):
+        self.assertEqual(self.check_shared_memory('"$@" --only a/first'), ["status", "0"])
+
+    def test_shared_memory_after_a_signal(self):
+        found = self.check_shared_memory('timeout 0.7 "$@" --json /dev/null')
+        self.assertEqual(found, ["status", "124"])  # as timeout calls it, whatever the program says
+
+    def test_shared_memory_after_a_kill(self):
+        """Who was killed ends nothing, and what it had begun ends all the same."""
+        self.assertEqual(self.check_shared_memory('"$@" & p=$!; sleep 0.7; kill -9 $p; '
+                                                  'for i in $(seq 200); do [ -z "$(ls /dev/shm)" ] && '
+                                                  'break; sleep 0.1; done; true'),
+                         ["status", "0"])
+
+    def test_ctrl_c_while_it_begins(self):
+        seed = int(os.environ.get("SEED", time.time_ns() % 1000000))
+        prng = random.Random(seed)
+        for i in range(16):
+            with self.subTest(seed=seed, i=i):
+                running = self.start("--plan", self.write(LONG), "--json", self.json)
+                time.sleep(0.004 * i + 0.004 * prng.random())
+                below = descendants(running.pid)
+                os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+                # before it is there to take signals it is ended by this one
+                self.assertIn(running.wait(30), (130, -signal.SIGINT), running.output())
+                process.wait_until(lambda: not any(is_there(p) for p in below), 10,
+                                   "the end of all below")
+
+    def test_keeper_that_stands_still(self):
+        for is_early in (True, False):
+            with self.subTest(is_early=is_early):
+                running = self.start("--plan", self.write(LONG), "--json", self.json)
+                if not is_early:
+                    self.await_case(running, "a/first")
+                process.wait_until(lambda: descendants(running.pid), 30, "the keeper", 0)
+                keeper = descendants(running.pid)[0]
+                os.kill(keeper, signal.SIGSTOP)
+                time.sleep(0.2)
+                below = descendants(running.pid)
+                running.kill(signal.SIGINT)
+                self.assertEqual(running.wait(30), 130, running.output())
+                self.assertEqual([name_of(p) for p in below if is_there(p)], [])
+
+    def test_reports_are_written_when_all_has_ended(self):
+        """A report that nobody takes keeps nothing else waiting, and a pipe's reader gets it whole."""
+        os.mkfifo(self.json)
+        running = self.start("--plan", self.write(LONG), "--only", "a/first", "--json", self.json)
+        process.wait_until(lambda: "1 passed" in running.output(), 60, "the run's end")
+        process.wait_until(lambda: not descendants(running.pid), 20, "the end of all below")
+        self.assertIsNone(running.poll())
+        with open(self.json, encoding="utf-8") as f:
+            self.assertEqual(verdicts(json.load(f)), {"a/first": "pass"})
+        self.assertEqual(running.wait(20), 0)
+
+    def test_report_of_no_run(self):
+        done = process.Process([program("uroce"), "verify", "--plan", self.write(PLAN), "--json",
+                                self.json], prefix=["prlimit", "--nofile=64"])
+        self.assertEqual(done.wait(60), 2, done.output())
+        self.assertFalse(os.path.exists(self.json))
+
+
+if __name__ == "__main__":
+    sys.exit(unit.run(runs.set_build))
