@@ -7,7 +7,7 @@
  *   run      run, kind, role, seed, parameters, timeout_s, and where: {device, port, gid_index,
  *            address, quirks, qp_timeout}, whichever are known
  *   relay    run, data               what the other side's case has sent
- *   stop                             the case that runs is killed
+ *   stop                             the case that runs is killed, and that is answered
  *   alive                            each second
  *   quit
  * From the agent, by the word in "is":
@@ -15,6 +15,7 @@
  *   relay    run, data               for the other side's case
  *   progress run, part (0..1)
  *   result   run, verdict (ok, fail, skip), reason, values, detail, histogram, curves
+ *   stopped  run                     after stop: nothing of the case is left
  *   alive                            each second
  * "run" counts the cases, so that what a stopped case had sent is told from the next one's.
  */
@@ -22,7 +23,7 @@
 #define ROCE_VERIFY_PROTOCOL_H
 
 /* Goes up with every change that an older agent or orchestrator would misread. */
-#define ROCE_VERIFY_PROTOCOL 2
+#define ROCE_VERIFY_PROTOCOL 3
 
 /* The longest line between the two; before a stranger has proved the token, the second. */
 #define ROCE_VERIFY_LINE_MAX	      (4u << 20)

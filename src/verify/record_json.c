@@ -62,6 +62,14 @@ static json_t *outcome_json(const struct roce_verify_outcome *o)
 	return json;
 }
 
+/* Of a run that was killed this is what its reader finds. */
+static const char *why_incomplete(const struct roce_verify_record *record)
+{
+	return record->is_complete || record->broken_off
+		       ? record->broken_off
+		       : "this was written while the run was under way";
+}
+
 json_t *roce_verify_record_json(const struct roce_verify_record *record)
 {
 	char started[32];
@@ -86,7 +94,7 @@ json_t *roce_verify_record_json(const struct roce_verify_record *record)
 		roce_json_plain(record->profile_file), "seed", (json_int_t)record->seed, "repeat",
 		(int)record->repeat, "place", record->place, "peer", roce_json_plain(record->peer),
 		"started", started, "seconds", record->seconds, "complete",
-		(int)record->is_complete, "broken_off", record->broken_off, "totals", totals,
+		(int)record->is_complete, "broken_off", why_incomplete(record), "totals", totals,
 		"environment", "initiator", record->facts[ROCE_VERIFY_INITIATOR], "target",
 		record->facts[ROCE_VERIFY_TARGET], "primitives",
 		roce_verify_primitives_json(record), "cases", cases);

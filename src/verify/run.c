@@ -19,9 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TICK_MS 100
-#define HELLO_S 60
-#define GRACE_S 3 /* for the other side's word after a failure, and beyond a case's time */
+#define TICK_MS	 100
+#define HELLO_S	 60
+#define GRACE_MS 3000
+#define LATE_MAX                                                                        \
+	3 /* cases in a row that are not ended in their time: what follows would not be \
+	   */
 
 struct runner {
 	const struct roce_verify_run_options *options;
@@ -30,10 +33,16 @@ struct runner {
 	struct roce_lines lines[ROCE_VERIFY_SIDES];
 	roce_ns_t heard_at[ROCE_VERIFY_SIDES];
 	roce_ns_t alive_at;
+	roce_ns_t begun;
 	uint32_t number;
 	json_t *results[ROCE_VERIFY_SIDES];
+	bool is_stopped[ROCE_VERIFY_SIDES]; /* as it was told */
+	roce_ns_t grace;
 	roce_ns_t deadline;
-	bool is_one_done; /* deadline is that of the other's word */
+	bool is_one_done;   /* deadline is that of the other's word */
+	roce_ns_t time_out; /* the end of the case's own time */
+	bool is_late;	    /* the case was not ended in it */
+	uint32_t late_in_row;
 };
 
 __attribute__((format(printf, 2, 3))) static bool break_off(struct runner *r, const char *fmt, ...)
@@ -89,7 +98,7 @@ static void take_result(struct runner *r, int side, json_t *message)
 	r->results[side] = json_incref(message);
 	if (strcmp(roce_json_text(message, "verdict"), "ok") != 0 && !r->is_one_done) {
 		r->is_one_done = true;
-		r->deadline = roce_clock_now() + GRACE_S * ROCE_NS_PER_S;
+		r->deadline = roce_clock_now() + r->grace;
 	}
 }
 
@@ -119,6 +128,8 @@ static bool take_message(struct runner *r, int side, json_t *message)
 				     roce_json_number(message, "part"));
 	if (strcmp(is, "result") == 0)
 		take_result(r, side, message);
+	if (strcmp(is, "stopped") == 0)
+		r->is_stopped[side] = true;
 	return true;
 }
 
@@ -238,28 +249,64 @@ static bool give_order(struct runner *r, const struct roce_verify_outcome *o)
 	return is_good;
 }
 
-static bool stop_late_ones(struct runner *r)
+static bool is_at_work(const struct runner *r, int side)
 {
-	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
-		if (!r->results[side] && !send_to(r, side, json_pack("{s:s}", "do", "stop")))
+	return !r->results[side] && !r->is_stopped[side];
+}
+
+/* An agent that is alive ends a case when it is told to, and says so before anything else; with one
+ * that only says that it is alive every case would cost its time. */
+static bool await_stop(struct runner *r, const struct roce_verify_case *c)
+{
+	roce_ns_t enough = roce_clock_now() + r->grace;
+
+	while (is_at_work(r, 0) || is_at_work(r, 1)) {
+		if (!turn(r))
 			return false;
+		for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+			if (is_at_work(r, side) && r->heard_at[side] > enough)
+				return break_off(
+					r,
+					"the %s's agent is alive, but has neither ended %s in %g s "
+					"nor stopped it when it was told to",
+					side_str(side), c->name, c->timeout_s);
+		}
 	}
 	return true;
 }
 
-static bool await_results(struct runner *r)
+static bool stop_late_ones(struct runner *r, const struct roce_verify_case *c)
+{
+	r->is_late = roce_clock_now() > r->time_out;
+	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
+		if (!r->results[side] && !send_to(r, side, json_pack("{s:s}", "do", "stop")))
+			return false;
+	}
+	return await_stop(r, c);
+}
+
+static bool await_results(struct runner *r, const struct roce_verify_case *c)
 {
 	while (!r->results[0] || !r->results[1]) {
 		if (!turn(r))
 			return false;
 		if (roce_clock_now() > r->deadline)
-			return stop_late_ones(r);
+			return stop_late_ones(r, c);
 	}
 	return true;
 }
 
+static const char *late_side(const struct runner *r)
+{
+	return !r->results[0] && !r->results[1] ? "neither side"
+	       : r->results[0]			? "target"
+						: "initiator";
+}
+
 static void finish(struct runner *r, struct roce_verify_outcome *o, bool is_good)
 {
+	free(o->reason);
+	o->reason = NULL;
 	roce_verify_judge(o, r->results, r->record);
 	if (!is_good && o->verdict != ROCE_VERIFY_FAIL) {
 		o->verdict = ROCE_VERIFY_FAIL;
@@ -271,33 +318,51 @@ static void finish(struct runner *r, struct roce_verify_outcome *o, bool is_good
 			o, "%s", r->record->broken_off ? r->record->broken_off : "broken off");
 	else if ((!r->results[0] || !r->results[1]) && !r->is_one_done)
 		roce_verify_outcome_reason(o, "not ended in %g s (%s)", o->c->timeout_s,
-					   !r->results[0] && !r->results[1] ? "neither side"
-					   : r->results[0]		    ? "target"
-									    : "initiator");
+					   late_side(r));
 	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
 		json_decref(r->results[side]);
 		r->results[side] = NULL;
+		r->is_stopped[side] = false;
 	}
+}
+
+/* What hangs in each of several cases hangs in the rest. */
+static bool is_end_in_sight(struct runner *r, const struct roce_verify_case *c)
+{
+	r->late_in_row = r->is_late ? r->late_in_row + 1 : 0;
+	return r->late_in_row < LATE_MAX ||
+	       break_off(r, "%u cases in a row were not ended in their time, %s the last of them",
+			 r->late_in_row, c->name);
+}
+
+/* Who writes a report before the end says of the case what it is. */
+static void tell_begun(struct runner *r, struct roce_verify_outcome *o)
+{
+	r->record->seconds = (double)(roce_clock_now() - r->begun) / 1e9;
+	roce_verify_outcome_reason(o, "under way when this was written");
+	if (r->watcher->begun)
+		r->watcher->begun(r->watcher->context, r->record, o->c, o->round);
 }
 
 static bool run_case(struct runner *r, const struct roce_verify_case *c, uint32_t round)
 {
 	struct roce_verify_outcome *o = roce_verify_record_add(r->record, c, round);
 	struct roce_prng prng = {r->record->seed + round - 1};
-	roce_ns_t begun = roce_clock_now();
 	struct roce_verify_ticks from;
 	struct roce_verify_ticks to;
+	roce_ns_t begun;
 	bool is_good;
 
-	roce_verify_ticks_now(&from);
 	/* The same for a case alone and among others; small enough for every reader of JSON. */
 	o->seed = roce_prng_next(&prng) >> 12;
 	r->number++;
-	r->is_one_done = false;
-	r->deadline = begun + (roce_ns_t)((c->timeout_s + GRACE_S) * 1e9);
-	if (r->watcher->begun)
-		r->watcher->begun(r->watcher->context, r->record, c, round);
-	is_good = give_order(r, o) && await_results(r);
+	r->is_one_done = r->is_late = false;
+	tell_begun(r, o); /* a report takes its time, which is not the case's */
+	roce_verify_ticks_now(&from);
+	begun = roce_clock_now();
+	r->time_out = begun + (roce_ns_t)(c->timeout_s * 1e9);
+	r->deadline = r->time_out + r->grace;
+	is_good = give_order(r, o) && await_results(r, c);
 	o->seconds = (double)(roce_clock_now() - begun) / 1e9;
 	roce_verify_ticks_now(&to);
 	o->others = roce_verify_others(&from, &to);
@@ -306,7 +371,7 @@ static bool run_case(struct runner *r, const struct roce_verify_case *c, uint32_
 		r->watcher->ended(r->watcher->context, r->record, o);
 	if (is_good && r->options->ends_at_failure && o->verdict == ROCE_VERIFY_FAIL)
 		return break_off(r, "%s failed", c->name);
-	return is_good;
+	return is_good && is_end_in_sight(r, c);
 }
 
 /* ---- all of them ---- */
@@ -339,8 +404,12 @@ static bool run_all(struct runner *r)
 bool roce_verify_run(const struct roce_verify_run_options *options,
 		     const struct roce_verify_watcher *watcher, struct roce_verify_record *record)
 {
-	struct runner r = {.options = options, .watcher = watcher, .record = record};
-	roce_ns_t begun = roce_clock_now();
+	struct runner r = {.options = options,
+			   .watcher = watcher,
+			   .record = record,
+			   .begun = roce_clock_now(),
+			   .grace = (options->grace_ms ? options->grace_ms : GRACE_MS) *
+				    ROCE_NS_PER_MS};
 
 	record->started = time(NULL);
 	for (int side = 0; side < ROCE_VERIFY_SIDES; side++)
@@ -350,6 +419,6 @@ bool roce_verify_run(const struct roce_verify_run_options *options,
 		(void)roce_lines_send(&r.lines[side], json_pack("{s:s}", "do", "quit"));
 		roce_lines_fini(&r.lines[side]);
 	}
-	record->seconds = (double)(roce_clock_now() - begun) / 1e9;
+	record->seconds = (double)(roce_clock_now() - r.begun) / 1e9;
 	return record->is_complete;
 }

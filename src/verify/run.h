@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Runs the wanted cases of a plan between two agents, one after the other, and fills the record.
- * A broken agent, a broken connection and a signal end the run early, with what was done on record.
+ * A broken agent, a broken connection and a signal end the run early, with what was done on record;
+ * so do cases that are never ended, which would cost all of their time for nothing.
  */
 #ifndef ROCE_VERIFY_RUN_H
 #define ROCE_VERIFY_RUN_H
@@ -13,6 +14,9 @@ struct roce_verify_run_options {
 	int signal_fd;			  /* readable when the run shall end; -1: none */
 	json_t *where[ROCE_VERIFY_SIDES]; /* device, port, gid_index of each; borrowed */
 	bool ends_at_failure;		  /* the first case that fails is the last */
+	/* For the other side's word after a failure, beyond a case's time, and for an agent to stop
+	 * a case; 0: 3000. */
+	uint32_t grace_ms;
 };
 
 /* What the user sees of it; any may be NULL. */

@@ -260,6 +260,7 @@ static void obey(struct agent *agent, json_t *order)
 		start(agent, order, false);
 	} else if (strcmp(what, "stop") == 0) {
 		end_child(agent, true);
+		send_up(agent, json_pack("{s:s, s:i}", "is", "stopped", "run", (int)agent->run));
 	} else if (strcmp(what, "relay") == 0) {
 		/* One that comes after the child's end has nobody to go to. */
 		if (agent->pid > 0 && (uint32_t)roce_json_integer(order, "run") == agent->run)
