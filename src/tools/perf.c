@@ -5,18 +5,19 @@
  */
 #include "tools/perf.h"
 #include "tools/command.h"
+#include "tools/verify_partial.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct shown {
 	const struct roce_perf_options *o;
 	struct roce_perf_text text;
 };
 
-static json_t *make_json(const struct roce_perf_options *o, const struct roce_verify_record *record)
+static json_t *make_json(const void *context, const struct roce_verify_record *record)
 {
+	const struct roce_perf_options *o = context;
 	json_t *json = roce_verify_record_json(record);
 
 	if (json)
@@ -30,17 +31,17 @@ static void run_shown(void *context, const struct roce_verify_run_options *optio
 		      struct roce_verify_record *record)
 {
 	struct shown *s = context;
+	const char *json = s->o->sides.json;
+	struct roce_verify_partial partial = {.make = make_json, .context = s->o};
 	struct roce_verify_run_options run = *options;
+	struct roce_verify_watcher as_text;
 	struct roce_verify_watcher watcher;
 
-	s->text = (struct roce_perf_text){
-		.o = s->o,
-		/* A report on the standard output stays alone there. */
-		.out = roce_verify_is_on_stdout(s->o->sides.json) ? stderr : stdout,
-		.has_progress = isatty(STDERR_FILENO),
-	};
-	watcher = roce_perf_text_watcher(&s->text);
 	run.ends_at_failure = true;
+	/* A report on the standard output stays alone there. */
+	roce_perf_text_init(&s->text, s->o, roce_verify_is_on_stdout(json) ? stderr : stdout);
+	as_text = roce_perf_text_watcher(&s->text);
+	watcher = roce_verify_partial_watcher(&partial, json, &as_text);
 	roce_verify_run(&run, &watcher, record);
 }
 
@@ -48,12 +49,14 @@ static int report(void *context, const struct roce_verify_record *record)
 {
 	struct shown *s = context;
 	const char *json = s->o->sides.json;
+	int status = roce_verify_exit_status(record);
 	int rc = ROCE_EXIT_OK;
 
-	roce_perf_text_end(&s->text, record);
+	roce_perf_text_summary(&s->text, record);
 	if (json)
 		rc = roce_verify_write_json("perf", json, make_json(s->o, record));
-	return roce_verify_exit_status(record) ? roce_verify_exit_status(record) : rc;
+	roce_perf_text_end(&s->text, status == ROCE_EXIT_INTERRUPTED);
+	return status ? status : rc;
 }
 
 static int serve(struct roce_perf_options *o)

@@ -8,6 +8,7 @@
 
 #include "tools/verify.h"
 
+#include "verify/outlet.h"
 #include "verify/run.h"
 
 struct roce_perf_test {
@@ -53,16 +54,21 @@ struct roce_verify_plan *roce_perf_plan(const struct roce_perf_options *o);
 
 struct roce_perf_text {
 	const struct roce_perf_options *o;
-	FILE *out;
+	struct roce_verify_outlet outlet;
 	bool has_progress; /* the standard error is a terminal */
 	bool has_head;
-	bool is_drawn; /* a line of progress stands there */
-	bool has_told; /* why it failed */
+	bool is_drawn;				  /* a line of progress stands there */
+	const struct roce_verify_outcome *failed; /* told in the end; NULL: none */
 };
+
+void roce_perf_text_init(struct roce_perf_text *text, const struct roce_perf_options *o, FILE *out);
 
 struct roce_verify_watcher roce_perf_text_watcher(struct roce_perf_text *text);
 /* The last lines: the histogram of a single size, hints, why it broke off. */
-void roce_perf_text_end(struct roce_perf_text *text, const struct roce_verify_record *record);
+void roce_perf_text_summary(struct roce_perf_text *text, const struct roce_verify_record *record);
+/* When nobody waits for this program any longer: the rest of the words. Of a run that was
+ * interrupted what is not read soon is lost. */
+void roce_perf_text_end(struct roce_perf_text *text, bool was_interrupted);
 /* What may make the figures worse than they need be; an array of texts. */
 json_t *roce_perf_hints(const struct roce_perf_options *o, const struct roce_verify_record *record);
 

@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ROWS_MAX       12
 #define BAR_WIDTH      40
@@ -16,6 +17,7 @@
 #define WIPE_LINE      "\r\033[K"
 #define GOVERNOR_FAST  "performance"
 #define TRANSPORT_TEXT 8
+#define INTERRUPTED_MS 500
 
 /* ---- what is asked of a record ---- */
 
@@ -103,8 +105,8 @@ static void print_side(const struct roce_perf_text *t, const struct roce_verify_
 			 roce_verify_side_str((enum roce_verify_side)side),
 			 roce_json_text(facts, "host"));
 	line[strcspn(line, "\n")] = '\0';
-	print_text(t->out, line);
-	fputc('\n', t->out);
+	print_text(t->outlet.text, line);
+	fputc('\n', t->outlet.text);
 }
 
 /* "XRC" */
@@ -133,25 +135,26 @@ static void print_head(struct roce_perf_text *t, const struct roce_verify_record
 	bool is_inline = json_is_true(detail_of(o, ROCE_VERIFY_INITIATOR, "inline"));
 	char transport[TRANSPORT_TEXT];
 
-	fprintf(t->out, "uroce perf %s: %s, %s\n", options->test->name,
+	fprintf(t->outlet.text, "uroce perf %s: %s, %s\n", options->test->name,
 		transport_text(options, transport), method(options));
 	for (int side = 0; side < ROCE_VERIFY_SIDES; side++)
 		print_side(t, record, o, side);
-	fprintf(t->out, "  path MTU %.0f",
+	fprintf(t->outlet.text, "  path MTU %.0f",
 		json_number_value(detail_of(o, ROCE_VERIFY_INITIATOR, "mtu")));
 	if (roce_perf_is_bandwidth(options))
-		fprintf(t->out, ", %llu queue pair%s, %llu requests under way on each",
+		fprintf(t->outlet.text, ", %llu queue pair%s, %llu requests under way on each",
 			(unsigned long long)options->qps, options->qps == 1 ? "" : "s",
 			(unsigned long long)options->depth);
 	if (is_inline)
-		fprintf(t->out, ", inline up to %llu B", (unsigned long long)options->inline_max);
-	fprintf(t->out, "\n\n");
+		fprintf(t->outlet.text, ", inline up to %llu B",
+			(unsigned long long)options->inline_max);
+	fprintf(t->outlet.text, "\n\n");
 	if (roce_perf_is_bandwidth(options))
-		fprintf(t->out, "%9s %10s %14s%s\n", "bytes", "Gb/s", "messages/s",
+		fprintf(t->outlet.text, "%9s %10s %14s%s\n", "bytes", "Gb/s", "messages/s",
 			roce_perf_is_reliable(options) ? "" : "     lost %");
 	else
-		fprintf(t->out, "%9s %9s %9s %9s %9s %9s %9s %9s  us\n", "bytes", "messages", "min",
-			"p50", "p90", "p99", "p99.9", "max");
+		fprintf(t->outlet.text, "%9s %9s %9s %9s %9s %9s %9s %9s  us\n", "bytes",
+			"messages", "min", "p50", "p90", "p99", "p99.9", "max");
 	t->has_head = true;
 }
 
@@ -176,21 +179,29 @@ static void print_latency(FILE *out, const struct roce_verify_outcome *o)
 
 static void print_bandwidth(const struct roce_perf_text *t, const struct roce_verify_outcome *o)
 {
-	fprintf(t->out, "%9llu %10.4g %14.0f", size_of(o), value_of(o, "rate"),
+	fprintf(t->outlet.text, "%9llu %10.4g %14.0f", size_of(o), value_of(o, "rate"),
 		value_of(o, "messages"));
 	/* of WRITEs of UC nobody knows what was lost */
 	if (!roce_perf_is_reliable(t->o) && json_object_get(o->values, "lost"))
-		fprintf(t->out, " %10.3g", value_of(o, "lost"));
+		fprintf(t->outlet.text, " %10.3g", value_of(o, "lost"));
 	else if (!roce_perf_is_reliable(t->o))
-		fprintf(t->out, " %10s", "-");
-	fputc('\n', t->out);
+		fprintf(t->outlet.text, " %10s", "-");
+	fputc('\n', t->outlet.text);
 }
 
 static void wipe(struct roce_perf_text *t)
 {
-	if (t->is_drawn)
+	if (t->is_drawn && roce_verify_outlet_has_room(stderr))
 		fprintf(stderr, WIPE_LINE);
 	t->is_drawn = false;
+}
+
+static void push(struct roce_perf_text *t)
+{
+	if (!roce_verify_outlet_can_push(&t->outlet))
+		return;
+	wipe(t);
+	roce_verify_outlet_push(&t->outlet);
 }
 
 static void on_progress(void *context, const struct roce_verify_record *record, double part)
@@ -199,7 +210,8 @@ static void on_progress(void *context, const struct roce_verify_record *record, 
 	const struct roce_verify_outcome *o =
 		record->outcome_count ? &record->outcomes[record->outcome_count - 1] : NULL;
 
-	if (!t->has_progress || part < 0 || part > 1 || !o)
+	push(t);
+	if (!t->has_progress || part < 0 || part > 1 || !o || !roce_verify_outlet_has_room(stderr))
 		return;
 	fprintf(stderr, WIPE_LINE "%9llu B: %.0f %%", size_of(o), part * 100);
 	fflush(stderr);
@@ -211,22 +223,26 @@ static void on_ended(void *context, const struct roce_verify_record *record,
 {
 	struct roce_perf_text *t = context;
 
-	wipe(t);
 	if (outcome->has_value && !t->has_head)
 		print_head(t, record, outcome);
 	/* of a run that was interrupted the end says so */
 	if (outcome->verdict == ROCE_VERIFY_FAIL && !record->broken_off) {
-		fflush(t->out);
-		fprintf(stderr, "uroce perf: %llu B: %s\n", size_of(outcome), outcome->reason);
-		t->has_told = true;
+		t->failed = outcome;
 	} else if (outcome->verdict == ROCE_VERIFY_SKIPPED) {
-		fprintf(t->out, "%9llu not measured: %s\n", size_of(outcome), outcome->reason);
+		fprintf(t->outlet.text, "%9llu not measured: %s\n", size_of(outcome),
+			outcome->reason);
 	} else if (outcome->has_value && roce_perf_is_bandwidth(t->o)) {
 		print_bandwidth(t, outcome);
 	} else if (outcome->has_value) {
-		print_latency(t->out, outcome);
+		print_latency(t->outlet.text, outcome);
 	}
-	fflush(t->out);
+	push(t);
+}
+
+void roce_perf_text_init(struct roce_perf_text *text, const struct roce_perf_options *o, FILE *out)
+{
+	*text = (struct roce_perf_text){.o = o, .has_progress = isatty(STDERR_FILENO)};
+	roce_verify_outlet_init(&text->outlet, out);
 }
 
 struct roce_verify_watcher roce_perf_text_watcher(struct roce_perf_text *text)
@@ -404,20 +420,33 @@ json_t *roce_perf_hints(const struct roce_perf_options *o, const struct roce_ver
 	return hints;
 }
 
-void roce_perf_text_end(struct roce_perf_text *text, const struct roce_verify_record *record)
+static void tell_why(const struct roce_perf_text *t, const struct roce_verify_record *record)
+{
+	if (t->failed)
+		fprintf(stderr, "uroce perf: %llu B: %s\n", size_of(t->failed), t->failed->reason);
+	else if (record->broken_off)
+		fprintf(stderr, "uroce perf: broken off: %s\n", record->broken_off);
+}
+
+void roce_perf_text_summary(struct roce_perf_text *text, const struct roce_verify_record *record)
 {
 	const struct roce_verify_outcome *o = last_measured(record);
 	json_t *hints = roce_perf_hints(text->o, record);
 
 	wipe(text);
 	if (o && o->histogram && !text->o->has_all_sizes)
-		print_histogram(text->out, o->histogram);
+		print_histogram(text->outlet.text, o->histogram);
 	if (json_array_size(hints))
-		fputc('\n', text->out);
+		fputc('\n', text->outlet.text);
 	for (size_t i = 0; i < json_array_size(hints); i++)
-		fprintf(text->out, "hint: %s\n", json_string_value(json_array_get(hints, i)));
+		fprintf(text->outlet.text, "hint: %s\n",
+			json_string_value(json_array_get(hints, i)));
 	json_decref(hints);
-	fflush(text->out);
-	if (record->broken_off && !text->has_told)
-		fprintf(stderr, "uroce perf: broken off: %s\n", record->broken_off);
+	push(text);
+	tell_why(text, record);
+}
+
+void roce_perf_text_end(struct roce_perf_text *text, bool was_interrupted)
+{
+	roce_verify_outlet_end(&text->outlet, was_interrupted ? INTERRUPTED_MS : -1);
 }

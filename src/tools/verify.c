@@ -5,6 +5,7 @@
  */
 #include "tools/command.h"
 #include "tools/verify.h"
+#include "tools/verify_partial.h"
 
 #include "verify/kind.h"
 #include "verify/page.h"
@@ -20,23 +21,26 @@
 
 static int write_junit(const char *path, const struct roce_verify_record *record)
 {
-	FILE *f = roce_verify_file_open(path);
+	struct roce_verify_file file;
 
-	if (f)
-		roce_verify_record_junit(record, f);
-	return roce_verify_file_close("verify", path, f);
+	if (roce_verify_file_begin(&file, path))
+		roce_verify_record_junit(record, file.stream);
+	return roce_verify_file_end(&file, "verify");
 }
 
 static int write_html(const char *path, const struct roce_verify_record *record)
 {
-	FILE *f = roce_verify_file_open(path);
-	bool is_whole = !f || roce_verify_page(record, f);
-	int rc = roce_verify_file_close("verify", path, f);
+	struct roce_verify_file file;
 
-	if (is_whole)
-		return rc;
-	fprintf(stderr, "uroce verify: %s: out of memory\n", path);
-	return ROCE_EXIT_FAILED;
+	if (roce_verify_file_begin(&file, path) && !roce_verify_page(record, file.stream))
+		file.error = ENOMEM;
+	return roce_verify_file_end(&file, "verify");
+}
+
+static json_t *make_json(const void *context, const struct roce_verify_record *record)
+{
+	(void)context;
+	return roce_verify_record_json(record);
 }
 
 static int write_reports(const struct roce_verify_options *o,
@@ -55,34 +59,45 @@ static int write_reports(const struct roce_verify_options *o,
 
 /* ---- the run ---- */
 
+struct shown {
+	const struct roce_verify_options *o;
+	struct roce_verify_terminal terminal;
+};
+
 static void run_shown(void *context, const struct roce_verify_run_options *run,
 		      struct roce_verify_record *record)
 {
-	const struct roce_verify_options *o = context;
+	struct shown *s = context;
+	const struct roce_verify_options *o = s->o;
 	/* A report on the standard output stays alone there. */
 	bool is_taken = roce_verify_is_on_stdout(o->json) || roce_verify_is_on_stdout(o->junit) ||
 			roce_verify_is_on_stdout(o->html);
-	struct roce_verify_terminal terminal;
+	struct roce_verify_partial partial = {.make = make_json};
+	struct roce_verify_watcher on_terminal;
 	struct roce_verify_watcher watcher;
 
-	roce_verify_terminal_init(&terminal, is_taken ? stderr : stdout, record, o->is_quiet);
-	terminal.signal_fd = run->signal_fd;
-	watcher = roce_verify_terminal_watcher(&terminal);
+	roce_verify_terminal_init(&s->terminal, is_taken ? stderr : stdout, record, o->is_quiet);
+	on_terminal = roce_verify_terminal_watcher(&s->terminal);
+	watcher = roce_verify_partial_watcher(&partial, o->json, &on_terminal);
 	roce_verify_run(run, &watcher, record);
-	roce_verify_terminal_summary(&terminal, record);
+	roce_verify_terminal_summary(&s->terminal, record);
 }
 
 static int report(void *context, const struct roce_verify_record *record)
 {
-	int rc = write_reports(context, record);
+	struct shown *s = context;
+	int status = roce_verify_exit_status(record);
+	int rc = write_reports(s->o, record);
 
-	return roce_verify_exit_status(record) ? roce_verify_exit_status(record) : rc;
+	roce_verify_terminal_end(&s->terminal, status == ROCE_EXIT_INTERRUPTED);
+	return status ? status : rc;
 }
 
 int roce_cmd_verify(int argc, char **argv)
 {
 	struct roce_verify_options o;
-	const struct roce_verify_between between = {&o, run_shown, report};
+	struct shown shown = {.o = &o};
+	const struct roce_verify_between between = {&shown, run_shown, report};
 	struct roce_verify_plan *plan;
 	int rc;
 

@@ -4,6 +4,8 @@
 #ifndef ROCE_TOOLS_VERIFY_H
 #define ROCE_TOOLS_VERIFY_H
 
+#include "tools/verify_file.h"
+
 #include "verify/place.h"
 #include "verify/record.h"
 #include "verify/run.h"
@@ -99,16 +101,6 @@ struct roce_verify_between {
  * between; afterwards nothing is left. An exit status. */
 int roce_verify_run_plan(const struct roce_verify_options *options, struct roce_verify_plan *plan,
 			 const struct roce_verify_between *between);
-/* "-". */
-bool roce_verify_is_on_stdout(const char *path);
-/* A file that cannot be written is better known before the run than after it. NULL: none. */
-int roce_verify_check_writable(const char *command, const char *path);
-/* A report's file, "-" being standard output; and its end, with a line when it was not written
- * (`file` may be NULL). Exit statuses, as below. */
-FILE *roce_verify_file_open(const char *path);
-int roce_verify_file_close(const char *command, const char *path, FILE *file);
-/* "-": standard output. Takes the reference. An exit status. */
-int roce_verify_write_json(const char *command, const char *path, json_t *json);
 int roce_verify_exit_status(const struct roce_verify_record *record);
 
 #endif

@@ -3,11 +3,9 @@
 #include "tools/command.h"
 #include "tools/verify.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static void list_signals(sigset_t *out)
@@ -94,62 +92,6 @@ int roce_verify_run_plan(const struct roce_verify_options *options, struct roce_
 	close(signal_fd);
 	roce_verify_record_fini(&record);
 	return rc;
-}
-
-bool roce_verify_is_on_stdout(const char *path)
-{
-	return path && strcmp(path, "-") == 0;
-}
-
-int roce_verify_check_writable(const char *command, const char *path)
-{
-	struct stat st;
-	bool is_new;
-	FILE *f;
-
-	if (!path || roce_verify_is_on_stdout(path))
-		return ROCE_EXIT_OK;
-	if (stat(path, &st) == 0 &&
-	    S_ISFIFO(st.st_mode)) /* its reader takes the first end for all */
-		return ROCE_EXIT_OK;
-	is_new = lstat(path, &st) != 0;
-	f = fopen(path, "ae");
-	if (!f) {
-		fprintf(stderr, "uroce %s: %s: %s\n", command, path, strerror(errno));
-		return ROCE_EXIT_USAGE;
-	}
-	fclose(f);
-	if (is_new) /* no run may come of it, and an empty file is no report */
-		(void)unlink(path);
-	return ROCE_EXIT_OK;
-}
-
-FILE *roce_verify_file_open(const char *path)
-{
-	return roce_verify_is_on_stdout(path) ? stdout : fopen(path, "we");
-}
-
-int roce_verify_file_close(const char *command, const char *path, FILE *file)
-{
-	bool is_bad = !file || ferror(file);
-
-	if (file && (file == stdout ? fflush(file) : fclose(file)))
-		is_bad = true;
-	if (is_bad)
-		fprintf(stderr, "uroce %s: %s: %s\n", command, path, strerror(errno));
-	return is_bad ? ROCE_EXIT_FAILED : ROCE_EXIT_OK;
-}
-
-int roce_verify_write_json(const char *command, const char *path, json_t *json)
-{
-	FILE *f = json ? roce_verify_file_open(path) : NULL;
-
-	if (!json)
-		errno = ENOMEM;
-	if (f && json_dumpf(json, f, JSON_INDENT(1)) == 0)
-		fputc('\n', f);
-	json_decref(json);
-	return roce_verify_file_close(command, path, f);
 }
 
 /* Whether any case had its turn. */

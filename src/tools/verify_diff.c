@@ -83,11 +83,11 @@ static int parse(int argc, char **argv, struct diff_options *o)
 
 static int write_page(const char *path, const struct roce_verify_comparison *comparison)
 {
-	FILE *f = roce_verify_file_open(path);
+	struct roce_verify_file file;
 
-	if (f)
-		roce_verify_comparison_page(comparison, f);
-	return roce_verify_file_close("verify", path, f);
+	if (roce_verify_file_begin(&file, path))
+		roce_verify_comparison_page(comparison, file.stream);
+	return roce_verify_file_end(&file, "verify");
 }
 
 /* What cannot be written is no result: 1 says that something is worse. */

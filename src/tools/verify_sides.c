@@ -15,6 +15,7 @@
 #include "verify/handshake.h"
 #include "verify/lines.h"
 #include "verify/network.h"
+#include "verify/outlet.h"
 #include "verify/protocol.h"
 #include "verify/server.h"
 
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #define ARGUMENTS_MAX 12
+#define ANNOUNCE_MS   1000 /* for a reader */
 
 struct launcher {
 	struct roce_place place;
@@ -220,18 +222,21 @@ static void make_arguments(const struct roce_verify_options *o, struct launcher 
 	l->launch.arguments = l->arguments;
 }
 
+/* Nobody comes who has not read a token that was made here; one that was given is known. */
 static void announce(const struct roce_verify_options *o, uint16_t port, const char *token)
 {
+	struct roce_verify_outlet outlet;
 	char behind[16] = "";
 
 	if (port != ROCE_VERIFY_PORT)
 		snprintf(behind, sizeof(behind), ":%u", port);
-	printf("serving on port %u; on the other host:\n  uroce %s %s%s", port, o->client,
-	       o->bind_to ? o->bind_to : "THIS_HOST", behind);
+	roce_verify_outlet_init(&outlet, stdout);
+	fprintf(outlet.text, "serving on port %u; on the other host:\n  uroce %s %s%s", port,
+		o->client, o->bind_to ? o->bind_to : "THIS_HOST", behind);
 	if (strcmp(token, ROCE_VERIFY_TOKEN_OPEN) != 0)
-		printf(" --token %s", token);
-	putchar('\n');
-	fflush(stdout);
+		fprintf(outlet.text, " --token %s", token);
+	fputc('\n', outlet.text);
+	roce_verify_outlet_end(&outlet, o->token ? ANNOUNCE_MS : -1);
 }
 
 static int serve(const struct roce_verify_options *o, const struct roce_verify_server *server)

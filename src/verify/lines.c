@@ -19,6 +19,7 @@
 
 #define FIRST_SIZE  4096u
 #define SEND_WAIT_S 10
+#define DIGITS	    9
 
 void roce_lines_init(struct roce_lines *lines, int fd, size_t line_max)
 {
@@ -228,6 +229,32 @@ json_t *roce_json_plain(const char *text)
 	json = json_string(copy);
 	free(copy);
 	return json;
+}
+
+static double round_to_digits(double value)
+{
+	char text[40];
+
+	if (!isfinite(value) || floor(value) == value)
+		return value;
+	snprintf(text, sizeof(text), "%.*g", DIGITS, value);
+	return strtod(text, NULL);
+}
+
+/* As deep as the reader of JSON lets it be, and the agents' words have come through that. */
+void roce_json_round(json_t *json)
+{
+	const char *name;
+	json_t *value;
+	size_t i;
+
+	if (json_is_real(json))
+		(void)json_real_set(json, round_to_digits(json_real_value(json)));
+	json_array_foreach(json, i, value) roce_json_round(value);
+	json_object_foreach(json, name, value)
+	{
+		roce_json_round(value);
+	}
 }
 
 json_t *roce_json_real(double value)

@@ -45,6 +45,11 @@ double roce_json_number(const json_t *object, const char *name);
 void roce_json_format(const json_t *value, char *out, size_t size);
 /* A text that need not be UTF-8, which JSON is (a path, say), made plain; null for NULL. */
 json_t *roce_json_plain(const char *text);
+/* Numbers all the way down as people want to read them, 3.14 for 3.1400000000000001: nine digits
+ * that count, which is a nanosecond of a second, and all those of whole numbers. To be written with
+ * ROCE_JSON_DIGITS_MAX digits, which show each of them. */
+#define ROCE_JSON_DIGITS_MAX 15
+void roce_json_round(json_t *json);
 /* null for what JSON has no number for. */
 json_t *roce_json_real(double value);
 /* Of a whole number only: a peer's 1e300 is none, and fits no type of ours. */

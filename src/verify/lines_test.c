@@ -188,6 +188,23 @@ static void json__text_that_is_cut_stays_text(void **state)
 	json_decref(text);
 }
 
+static void json__numbers_are_rounded_all_the_way_down(void **state)
+{
+	json_t *json = json_pack("{s:f, s:[{s:f}], s:f, s:f, s:i, s:s}", "a", 3.1400000000000001,
+				 "b", "c", 23.143999999999998, "whole", 123456789012345.0, "nine",
+				 123456789.5, "i", 7, "t", "0.1");
+	char *text;
+
+	(void)state;
+	roce_json_round(json);
+	text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(ROCE_JSON_DIGITS_MAX));
+	assert_string_equal(text, "{\"a\":3.14,\"b\":[{\"c\":23.144}],\"whole\":123456789012345.0,"
+				  "\"nine\":123456790.0,\"i\":7,"
+				  "\"t\":\"0.1\"}");
+	free(text);
+	json_decref(json);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -200,6 +217,7 @@ int main(void)
 		TEST(lines__end_and_time),
 		TEST(lines__sends_what_it_receives),
 		TEST(json__text_that_is_cut_stays_text),
+		TEST(json__numbers_are_rounded_all_the_way_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

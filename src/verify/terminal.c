@@ -10,15 +10,14 @@
 #include "verify/primitives.h"
 #include "verify/sides.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define WIDTH	     24
-#define BETWEEN_DRAW 0.1
-#define WIPE_LINE    "\r\033[K"
+#define WIDTH	       24
+#define BETWEEN_DRAW   0.1
+#define INTERRUPTED_MS 500
+#define WIPE_LINE      "\r\033[K"
 
 static double clock_s(void)
 {
@@ -29,28 +28,15 @@ void roce_verify_terminal_init(struct roce_verify_terminal *t, FILE *out,
 			       const struct roce_verify_record *record, bool is_quiet)
 {
 	*t = (struct roce_verify_terminal){
-		.out = out,
-		.signal_fd = -1,
 		.has_bar = isatty(STDERR_FILENO) && !is_quiet,
 		.has_colours = isatty(fileno(out)) && !getenv("NO_COLOR"),
 		.is_quiet = is_quiet,
 		.begun = clock_s(),
 	};
+	roce_verify_outlet_init(&t->outlet, out);
 	for (uint32_t i = 0; i < record->plan->case_count; i++)
 		t->takes_all += record->plan->cases[i].is_wanted * record->plan->cases[i].takes_s *
 				record->repeat;
-}
-
-bool roce_verify_terminal_has_room(FILE *out, int signal_fd)
-{
-	struct pollfd p[] = {
-		{.fd = fileno(out), .events = POLLOUT},
-		{.fd = signal_fd, .events = POLLIN},
-	};
-
-	while (poll(p, 2, -1) < 0 && errno == EINTR)
-		;
-	return p[0].revents || !p[1].revents;
 }
 
 static void format_left(double seconds, char *out, size_t size)
@@ -59,6 +45,21 @@ static void format_left(double seconds, char *out, size_t size)
 		snprintf(out, size, "%.0f min", seconds / 60);
 	else
 		snprintf(out, size, "%.0f s", seconds < 1 ? 1 : seconds);
+}
+
+static void wipe(const struct roce_verify_terminal *t)
+{
+	if (t->has_bar && t->drawn > 0 && roce_verify_outlet_has_room(stderr))
+		fprintf(stderr, WIPE_LINE);
+}
+
+/* Lines take the place of the bar, which is drawn anew below them. */
+static void push(struct roce_verify_terminal *t)
+{
+	if (!roce_verify_outlet_can_push(&t->outlet))
+		return;
+	wipe(t);
+	roce_verify_outlet_push(&t->outlet);
 }
 
 static void draw(struct roce_verify_terminal *t, const struct roce_verify_record *record)
@@ -70,7 +71,8 @@ static void draw(struct roce_verify_terminal *t, const struct roce_verify_record
 	char left[32] = "";
 	int filled = (int)(share * WIDTH);
 
-	if (!t->has_bar || now - t->drawn < BETWEEN_DRAW)
+	push(t);
+	if (!t->has_bar || now - t->drawn < BETWEEN_DRAW || !roce_verify_outlet_has_room(stderr))
 		return;
 	t->drawn = now;
 	filled = filled > WIDTH ? WIDTH : filled;
@@ -85,29 +87,21 @@ static void draw(struct roce_verify_terminal *t, const struct roce_verify_record
 	fflush(stderr);
 }
 
-static void wipe(const struct roce_verify_terminal *t)
-{
-	if (t->has_bar && t->drawn > 0)
-		fprintf(stderr, WIPE_LINE);
-}
-
 /* Above the first case: who they are is known by then. */
 static void print_sides(struct roce_verify_terminal *t, const struct roce_verify_record *record)
 {
 	char text[512];
 
-	if (t->has_told_sides || t->is_quiet ||
-	    !roce_verify_terminal_has_room(t->out, t->signal_fd))
+	if (t->has_told_sides || t->is_quiet)
 		return;
 	t->has_told_sides = true;
-	wipe(t);
 	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
 		roce_verify_side_text(record, (enum roce_verify_side)side, text, sizeof(text));
 		if (*text)
-			fprintf(t->out, "%-9s %s\n",
+			fprintf(t->outlet.text, "%-9s %s\n",
 				roce_verify_side_str((enum roce_verify_side)side), text);
 	}
-	fflush(t->out);
+	push(t);
 }
 
 static void on_begun(void *context, const struct roce_verify_record *record,
@@ -154,7 +148,7 @@ static void print_outcome(const struct roce_verify_terminal *t,
 	char threshold[256];
 
 	snprintf(name, sizeof(name), record->repeat > 1 ? "%s (%u)" : "%s", o->c->name, o->round);
-	fprintf(t->out, "%s%-8s%s %-32s", colour(t, o->verdict),
+	fprintf(t->outlet.text, "%s%-8s%s %-32s", colour(t, o->verdict),
 		o->verdict == ROCE_VERIFY_FAIL ? "FAIL" : roce_verify_verdict_str(o->verdict), end,
 		name);
 	roce_verify_threshold_text(o, threshold, sizeof(threshold));
@@ -165,12 +159,11 @@ static void print_outcome(const struct roce_verify_terminal *t,
 			 value);
 	}
 	if (o->reason)
-		fprintf(t->out, " %s\n", o->reason);
+		fprintf(t->outlet.text, " %s\n", o->reason);
 	else if (*threshold)
-		fprintf(t->out, " %-20s %s\n", number, threshold);
+		fprintf(t->outlet.text, " %-20s %s\n", number, threshold);
 	else
-		fprintf(t->out, " %s\n", number);
-	fflush(t->out);
+		fprintf(t->outlet.text, " %s\n", number);
 }
 
 static void on_ended(void *context, const struct roce_verify_record *record,
@@ -182,10 +175,8 @@ static void on_ended(void *context, const struct roce_verify_record *record,
 	t->part = 0;
 	if (t->is_quiet && outcome->verdict != ROCE_VERIFY_FAIL)
 		return;
-	if (!roce_verify_terminal_has_room(t->out, t->signal_fd))
-		return;
-	wipe(t);
 	print_outcome(t, record, outcome);
+	push(t);
 }
 
 struct roce_verify_watcher roce_verify_terminal_watcher(struct roce_verify_terminal *t)
@@ -198,29 +189,35 @@ struct roce_verify_watcher roce_verify_terminal_watcher(struct roce_verify_termi
 	};
 }
 
-void roce_verify_terminal_summary(const struct roce_verify_terminal *t,
+void roce_verify_terminal_summary(struct roce_verify_terminal *t,
 				  const struct roce_verify_record *record)
 {
 	uint32_t unjudged = roce_verify_record_unjudged(record);
 
 	wipe(t);
-	if (!roce_verify_terminal_has_room(t->out, t->signal_fd))
-		return;
+	t->drawn = 0;
 	if (!t->is_quiet)
-		roce_verify_primitives_print(record, t->out);
+		roce_verify_primitives_print(record, t->outlet.text);
 	if (record->broken_off)
-		fprintf(t->out, "broken off: %s\n", record->broken_off);
+		fprintf(t->outlet.text, "broken off: %s\n", record->broken_off);
 	if (unjudged)
-		fprintf(t->out,
+		fprintf(t->outlet.text,
 			"%u of those measured have a threshold and were not judged, as this "
 			"machine was busy with other programs, is not fast enough for it, or a "
 			"case that they are compared with has failed\n",
 			unjudged);
-	fprintf(t->out, "%u passed, %u failed, %u skipped, %u measured in %.0f s (seed %llu)\n",
+	fprintf(t->outlet.text,
+		"%u passed, %u failed, %u skipped, %u measured in %.0f s (seed %llu)\n",
 		roce_verify_record_count(record, ROCE_VERIFY_PASS),
 		roce_verify_record_count(record, ROCE_VERIFY_FAIL),
 		roce_verify_record_count(record, ROCE_VERIFY_SKIPPED),
 		roce_verify_record_count(record, ROCE_VERIFY_MEASURED), record->seconds,
 		(unsigned long long)record->seed);
-	fflush(t->out);
+	push(t);
+}
+
+void roce_verify_terminal_end(struct roce_verify_terminal *t, bool was_interrupted)
+{
+	push(t);
+	roce_verify_outlet_end(&t->outlet, was_interrupted ? INTERRUPTED_MS : -1);
 }

@@ -3,14 +3,12 @@
 #ifndef ROCE_VERIFY_TERMINAL_H
 #define ROCE_VERIFY_TERMINAL_H
 
+#include "verify/outlet.h"
 #include "verify/run.h"
 
-#include <stdio.h>
-
 struct roce_verify_terminal {
-	FILE *out;
-	int signal_fd; /* readable when nobody waits for the rest; -1: none */
-	bool has_bar;  /* the standard error is a terminal */
+	struct roce_verify_outlet outlet;
+	bool has_bar; /* the standard error is a terminal */
 	bool has_colours;
 	bool is_quiet; /* failures only */
 	bool has_told_sides;
@@ -24,12 +22,12 @@ struct roce_verify_terminal {
 
 void roce_verify_terminal_init(struct roce_verify_terminal *t, FILE *out,
 			       const struct roce_verify_record *record, bool is_quiet);
-/* Waits until what reads the output takes some, so that a line can be written at once. False: a
- * signal came first. */
-bool roce_verify_terminal_has_room(FILE *out, int signal_fd);
 struct roce_verify_watcher roce_verify_terminal_watcher(struct roce_verify_terminal *t);
-/* The last lines: counts, failures once more, why it was broken off. */
-void roce_verify_terminal_summary(const struct roce_verify_terminal *t,
+/* The last lines: counts, why it was broken off. They may still wait for their reader. */
+void roce_verify_terminal_summary(struct roce_verify_terminal *t,
 				  const struct roce_verify_record *record);
+/* When nobody waits for this program any longer: the rest of the words. Of a run that was
+ * interrupted what is not read soon is lost. */
+void roce_verify_terminal_end(struct roce_verify_terminal *t, bool was_interrupted);
 
 #endif

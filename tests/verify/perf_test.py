@@ -24,6 +24,8 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 
 from harness import process, topology, unit  # noqa: E402
 
+import runs  # noqa: E402
+
 BUILD = ""
 TOKEN = "test-token-0123456789"
 FEW = ("-n", "200")
@@ -280,6 +282,39 @@ class Apart(Perf):
         server = self.serve("write_bw")
         server.kill(signal.SIGINT)
         self.assertEqual(server.wait(20), 130, server.output())
+
+    def test_output_that_is_read_late(self):
+        """The server is done when the measurement is, whoever reads the client's words."""
+        read, write, filled = runs.full_pipe()
+        server = self.serve("write_lat", "--token", TOKEN)
+        client = subprocess.Popen([*self.ns.prefix(), program("uroce"), "perf", "write_lat",
+                                   "127.0.0.1", "--token", TOKEN, *FEW, "--json", self.json],
+                                  stdout=write, stderr=write, env=self.environment)
+        self.addCleanup(client.kill)
+        os.close(write)
+        self.assertEqual(server.wait(60), 0, server.output())
+        process.wait_until(lambda: os.path.exists(self.json) and self.load()["complete"], 20,
+                           "the report")
+        self.assertIsNone(client.poll())
+        with os.fdopen(read, "rb") as f:
+            words = f.read()[filled:].decode()
+        self.assertEqual(client.wait(20), 0)
+        self.assertEqual([row[:2] for row in rows(words)[:1]], [[2, 200]])
+        self.assertIn("hint: both ends", words)
+
+    def test_output_of_the_server_that_nobody_reads(self):
+        read, write, _ = runs.full_pipe()
+        server = subprocess.Popen([*self.ns.prefix(), program("uroce"), "perf", "write_lat",
+                                   "--token", TOKEN], stdout=write, stderr=write,
+                                  env=self.environment)
+        self.addCleanup(server.kill)
+        process.wait_until(lambda: self.run_perf_once() == 0, 20, "a run")
+        self.assertEqual(server.wait(20), 0)
+        os.close(write)
+        os.close(read)
+
+    def run_perf_once(self):
+        return self.start("write_lat", "127.0.0.1", "--token", TOKEN, *FEW, ns=self.ns).wait(60)
 
     def test_nobody_there(self):
         shown = self.run_perf("write_lat", "127.0.0.1", status=2, ns=self.ns)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs of `uroce verify` for tests: small plans, starting one, and who is at work in it."""
 
+import contextlib
+import fcntl
 import json
 import os
 import sys
@@ -175,6 +177,7 @@ cases:
     kind: latency
     proves: lasts
     parameters: {op: write, size: 8, iterations: 10000000}
+    takes: 100ms
     timeout: 300s
   - name: a/last
     kind: verbs_check
@@ -268,6 +271,19 @@ class Verify(unittest.TestCase):
                            (name in running.output() and inner()), 60, f"case after {name}")
         self.assertIsNone(running.poll(), running.output())
         return inner()
+
+
+def full_pipe():
+    """Both ends of a pipe that has no room: (reader, writer, bytes that are in it)."""
+    read, write = os.pipe()
+    fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(write, False)
+    filled = 0
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            filled += os.write(write, b"x")
+    os.set_blocking(write, True)
+    return read, write, filled
 
 
 def verdicts(report):

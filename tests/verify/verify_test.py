@@ -9,8 +9,6 @@ Times are measured but held to nothing: the machine may be busy. Exit status 77 
 namespace can be made.
 """
 
-import contextlib
-import fcntl
 import json
 import os
 import pty
@@ -24,7 +22,7 @@ import xml.etree.ElementTree
 
 import runs
 from runs import (CHECKS, COLUMNS, HARM, LONG, MATRIX, PLAN, TOKEN, descendants, is_there,
-                  name_of, program, verdicts, Verify)
+                  full_pipe, name_of, program, verdicts, Verify)
 
 from harness import process, topology, unit
 
@@ -300,30 +298,60 @@ class Broken(Verify):
         self.interrupt(signal.SIGTERM)
 
     def test_killed(self):
-        running = self.start("--plan", self.write(LONG))
+        with open(self.json, "w", encoding="utf-8") as f:
+            f.write("an earlier report")
+        running = self.start("--plan", self.write(LONG), "--json", self.json, "--junit",
+                             os.path.join(self.folder.name, "out.xml"))
         self.await_case(running, "a/first")
         below = descendants(running.pid)
+        process.wait_until(lambda: self.is_done("a/first"), 30, "a report")
         running.kill(signal.SIGKILL)
         process.wait_until(lambda: not any(is_there(p) for p in below), 20, "the end of all below")
+        report = self.load()
+        self.assertEqual(verdicts(report), {"a/first": "pass", "a/long": "skipped"})
+        self.assertEqual(report["cases"][1]["reason"], "under way when this was written")
+        self.assertIs(report["complete"], False)
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["out.json", "plan.yaml"])
+        text = self.start("diff", self.json, self.json)
+        self.assertEqual(text.wait(20), 0)
+        self.assertIn("caution after: the run is not complete: this was written while the run was "
+                      "under way", text.output())
 
     def test_output_that_nobody_reads(self):
-        read, write = os.pipe()
-        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
-        os.set_blocking(write, False)
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                os.write(write, b"x")
-        os.set_blocking(write, True)
+        """The run does not wait for whoever does."""
+        read, write, _ = full_pipe()
         running = subprocess.Popen([program("uroce"), "verify", "--plan", self.write(LONG), "--json",
                                     self.json], stdout=write)
         self.addCleanup(running.kill)
-        process.wait_until(lambda: len(descendants(running.pid)) > 2, 60, "the agents")
-        time.sleep(1)  # it waits at the first line at the latest
+        process.wait_until(lambda: self.is_done("a/first"), 60, "the first case")
         running.send_signal(signal.SIGINT)
         self.assertEqual(running.wait(30), 130)
         self.assertEqual(self.load()["broken_off"], "interrupted")
         os.close(write)
         os.close(read)
+
+    def is_done(self, name):
+        try:
+            report = self.load()
+        except (FileNotFoundError, json.JSONDecodeError):
+            return False  # there is none yet, or an earlier one
+        return verdicts(report).get(name) == "pass"
+
+    def test_output_that_is_read_late(self):
+        read, write, filled = full_pipe()
+        running = subprocess.Popen([program("uroce"), "verify", "--plan", self.write(PLAN), "--only",
+                                    "function/rc_send", "--json", self.json], stdout=write)
+        self.addCleanup(running.kill)
+        os.close(write)
+        process.wait_until(lambda: self.is_done("function/rc_send") and self.load()["complete"], 60,
+                           "the report")
+        process.wait_until(lambda: "verify-agent" not in map(name_of, descendants(running.pid)), 20,
+                           "the end of the agents")
+        self.assertIsNone(running.poll())
+        with os.fdopen(read, "rb") as f:
+            words = f.read()[filled:].decode()
+        self.assertEqual(running.wait(20), 0)
+        self.assertRegex(words, r"(?s)^initiator .*\npass +function/rc_send .*1 passed, 0 failed.*\n$")
 
     def test_output_that_is_closed(self):
         """No other descriptor gets the words."""
