@@ -13,15 +13,24 @@ UROCE = os.environ.get("UROCE", os.path.join(ROOT, "build", "bin", "uroce"))
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]
 
-_port = 18600 + os.getpid() % 500 * 20
+PORT_MIN, PORT_MAX = 18600, 30000
+PORTS_OF_A_WORKER = 2500
+_port = PORT_MIN + os.getpid() % 500 * 20
+
+
+def use_ports(worker):
+    """Ports of its own for one of a few workers that run rows side by side."""
+    global _port
+    start = os.getppid() % 500 * 20 + worker * PORTS_OF_A_WORKER
+    _port = PORT_MIN + start % (PORT_MAX - PORT_MIN)
 
 
 def next_port():
     """A TCP port that nobody has been given; programs of rows that follow each other never meet."""
     global _port
     _port += 1
-    if _port > 30000:
-        _port = 18601
+    if _port > PORT_MAX:
+        _port = PORT_MIN + 1
     return _port
 
 

@@ -25,8 +25,8 @@ class Timeout(Exception):
     """A child, or something expected of it, did not come in time."""
 
 
-def _die_with_parent():
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+def die_with_parent(sig=signal.SIGKILL):
+    _libc.prctl(PR_SET_PDEATHSIG, sig, 0, 0, 0)
 
 
 class Process:
@@ -44,7 +44,7 @@ class Process:
         self.popen = subprocess.Popen(
             [*prefix, *self.argv], stdin=subprocess.DEVNULL, stdout=self.file,
             stderr=subprocess.STDOUT, env=env, cwd=cwd, start_new_session=True,
-            preexec_fn=_die_with_parent)
+            preexec_fn=die_with_parent)
         Process.alive.add(self)
 
     @property

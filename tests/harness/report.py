@@ -34,9 +34,17 @@ class Report:
         self.started = 0.0
         self.noted = 0.0
 
-    def start(self, name):
+    def begin(self, name, took=0):
+        """Says nothing yet. took: seconds that it has run."""
         self.name = name
-        self.started = self.noted = time.monotonic()
+        self.noted = time.monotonic()
+        self.started = self.noted - took
+
+    def took(self):
+        return time.monotonic() - self.started
+
+    def start(self, name):
+        self.begin(name)
         if is_terminal():
             print(f"  ...  {name}", end="\r", flush=True)
 
@@ -48,14 +56,13 @@ class Report:
             print(f"\033[2K{line[:100]}", end="\r", flush=True)
         elif now - self.noted >= 20:
             self.noted = now
-            print(f"       {self.name}: {now - self.started:.0f} s  {text[:90]}".rstrip(),
+            print(f"       {self.name}: {self.took():.0f} s  {text[:90]}".rstrip(),
                   flush=True)
 
     def _line(self, verdict, note=""):
-        took = time.monotonic() - self.started
         if is_terminal():
             print("\033[2K", end="")
-        print(f"  {coloured(verdict, self.COLOURS[verdict])} {self.name}  ({took:.1f} s)"
+        print(f"  {coloured(verdict, self.COLOURS[verdict])} {self.name}  ({self.took():.1f} s)"
               f"{'  ' + note if note else ''}", flush=True)
 
     def ok(self, note=""):

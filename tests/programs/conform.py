@@ -4,6 +4,7 @@ table of conform.md: as they are over IPv4 and IPv6, with large messages, betwee
 with loss. conform_driver.py runs them and reports what they do not look at."""
 import contextlib
 import dataclasses
+import fcntl
 import glob
 import gzip
 import json
@@ -89,28 +90,30 @@ def tests_directory():
         yield folder
 
 
+def change_huge_pages(by):
+    """How many more there are now; rows side by side, and other programs, have theirs."""
+    with open(HUGE_FILE, "r+", encoding="ascii") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        before = int(f.read())
+        f.seek(0)
+        f.write(str(max(0, before + by)))
+        f.flush()
+        f.seek(0)
+        return int(f.read()) - before
+
+
 @contextlib.contextmanager
 def huge_pages():
     """Reserved where that is allowed, and given back."""
-    def write(count):
-        with open(HUGE_FILE, "w", encoding="ascii") as f:
-            f.write(str(count))
-
-    def read():
-        with open(HUGE_FILE, encoding="ascii") as f:
-            return int(f.read())
-    before = None
-    try:
-        before = read()
-        write(before + HUGE_PAGES)
-    except OSError:
-        pass
+    got = 0
+    with contextlib.suppress(OSError):
+        got = change_huge_pages(HUGE_PAGES)
     try:
         yield
     finally:
-        if before is not None:
+        if got:
             with contextlib.suppress(OSError):
-                write(before)
+                change_huge_pages(-got)
 
 
 # ---- running and judging ----

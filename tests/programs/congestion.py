@@ -70,7 +70,7 @@ class Stream:
             each.close()
 
 
-@row("congestion/dcqcn/veth-9000", ("pair", 9000))
+@row("congestion/dcqcn/veth-9000", ("pair", 9000), alone=True)
 def dcqcn(ctx):
     stream = Stream(ctx, DCQCN)
     try:

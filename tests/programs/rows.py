@@ -31,15 +31,17 @@ class Row:
     topology: tuple  # kind and arguments, or None
     run: object
     least: int  # the least scale at which it is run
+    alone: bool  # it has no other row beside it
 
 
 ROWS = []
 
 
-def row(name, topology=None, least=SHORT):
-    """topology: None, "host", "lo", ("pair", mtu) or ("wired", mtu). least: FULL leaves it out of --short."""
+def row(name, topology=None, least=SHORT, alone=False):
+    """topology: None, "host", "lo", ("pair", mtu) or ("wired", mtu). least: FULL leaves it out of
+    --short. alone: rates or times of it are compared, or it takes all the processors."""
     def add(function):
         ROWS.append(Row(name, topology if isinstance(topology, tuple) else (topology,), function,
-                        least))
+                        least, alone))
         return function
     return add

@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs unmodified verbs programs on uroce, row by row, and checks what both sides say.
 
-  run.py [--short | --long] [--only TEXT]... [--list] [--uroce PATH]
+  run.py [--short | --long] [--only TEXT]... [--list] [--uroce PATH] [--jobs N]
 
   --short   what continuous integration runs: every row that takes seconds, few repetitions
   --long    everything, verbs-check with 10,000 seeds; without either: everything, 1,000 seeds
   --only    rows whose name contains TEXT
   --uroce   another uroce than build/bin/uroce, say an installed one
+  --jobs    so many rows side by side, but for those that need the machine for themselves
 
 Rows in namespaces of their own need root, or user namespaces; they are skipped without.
 """
 import argparse
+import multiprocessing.connection
 import os
 import signal
 import sys
@@ -35,6 +37,7 @@ def arguments():
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--uroce")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.set_defaults(scale=rows.FULL)
     return parser.parse_args()
 
@@ -53,22 +56,77 @@ def make_topology(kind, *parameters):
             None: topology.Topology}[kind](*parameters)
 
 
-def run_row(row, args, out, have_namespaces):
-    out.start(row.name)
+def run_row(row, scale, out, have_namespaces):
+    """(the name of a method of Report, what to tell it)."""
     try:
         if row.topology[0] in ("lo", "pair", "wired") and not have_namespaces:
             raise report.Skipped("network namespaces cannot be made here")
         with make_topology(*row.topology) as place:
-            note = row.run(rows.Context(place, args.scale, out))
-        out.ok(note or "")
+            return "ok", row.run(rows.Context(place, scale, out)) or ""
     except report.Skipped as e:
-        out.skip(e)
+        return "skip", str(e)
     except report.Failed as e:
-        out.fail(e)
+        return "fail", str(e)
     except (process.Timeout, RuntimeError, OSError, ValueError, KeyError) as e:
-        out.fail(f"{type(e).__name__}: {e}")
+        return "fail", f"{type(e).__name__}: {e}"
     finally:
         process.end_all()
+
+
+# ---- rows side by side ----
+
+def work(number, line, scale, have_namespaces):
+    """A worker, a process: runs the rows whose places in ROWS come, until it ends by a signal."""
+    process.die_with_parent(signal.SIGTERM)
+    pair.use_ports(number)
+    out = report.Report()
+    try:
+        while True:
+            row = rows.ROWS[line.recv()]
+            out.begin(row.name)
+            line.send((*run_row(row, scale, out, have_namespaces), out.took()))
+    except KeyboardInterrupt:
+        pass
+
+
+def start_workers(args, have_namespaces):
+    """Where to talk to each."""
+    context = multiprocessing.get_context("fork")
+    lines = []
+    for number in range(args.jobs):
+        line, theirs = context.Pipe()
+        context.Process(target=work, args=(number, theirs, args.scale, have_namespaces),
+                        daemon=True).start()
+        theirs.close()
+        lines.append(line)
+    return lines
+
+
+def run_side_by_side(chosen, args, out, have_namespaces):
+    left = list(reversed(chosen))
+    idle = start_workers(args, have_namespaces)
+    busy = {}
+    while left or busy:
+        while left and idle:
+            line = idle.pop()
+            busy[line] = left.pop()
+            line.send(rows.ROWS.index(busy[line]))
+        for line in multiprocessing.connection.wait(list(busy)):
+            verdict, text, took = line.recv()  # EOFError: it is no more
+            out.begin(busy.pop(line).name, took)
+            getattr(out, verdict)(text)
+            idle.append(line)
+
+
+def run_all(chosen, args, out, have_namespaces):
+    together = [row for row in chosen if args.jobs > 1 and not row.alone]
+    if together:
+        run_side_by_side(together, args, out, have_namespaces)
+    for row in chosen:
+        if row not in together:
+            out.start(row.name)
+            verdict, text = run_row(row, args.scale, out, have_namespaces)
+            getattr(out, verdict)(text)
 
 
 def print_drawings(chosen, have_namespaces):
@@ -95,8 +153,7 @@ def main():
     have_namespaces = topology.may_make_namespaces()
     print_drawings(chosen, have_namespaces)
     out = report.Report()
-    for row in chosen:
-        run_row(row, args, out, have_namespaces)
+    run_all(chosen, args, out, have_namespaces)
     return out.close("make programs ARGS='--only {}'")
 
 

@@ -4,15 +4,19 @@
 
   selftest.py CAPTURES_FOLDER
 """
+import argparse
+import contextlib
 import glob
+import io
 import os
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from harness import perftest, process  # noqa: E402
+from harness import perftest, process, report  # noqa: E402
 from harness.report import Failed  # noqa: E402
 
 import conform  # noqa: E402
@@ -145,6 +149,54 @@ class Rows(unittest.TestCase):
         names = [row.name for row in run.rows.ROWS]
         self.assertEqual(len(names), len(set(names)))
         self.assertGreater(len(names), 100)
+
+    def run_rows(self, functions, jobs=2):
+        """The report of rows of these functions by name, those that begin with "alone" alone."""
+        with tempfile.TemporaryDirectory() as self.folder, unittest.mock.patch.object(
+                run.rows, "ROWS", []), contextlib.redirect_stdout(io.StringIO()) as self.output:
+            for name, function in functions.items():
+                run.rows.row(name, alone=name.startswith("alone"))(function)
+            out = report.Report()
+            args = argparse.Namespace(jobs=jobs, scale=run.rows.SHORT)
+            run.run_all(run.rows.ROWS, args, out, True)
+        return out
+
+    def meet(self, own, other):
+        """A row that needs another beside it."""
+        def begin(_):
+            with open(os.path.join(self.folder, own), "w", encoding="ascii"):
+                pass
+            process.wait_until(lambda: os.path.exists(os.path.join(self.folder, other)), 20, other)
+            return f"{own} has met {other}"
+        return begin
+
+    def test_rows_side_by_side(self):
+        out = self.run_rows({"a": self.meet("a", "b"), "b": self.meet("b", "a")})
+        self.assertEqual((out.passed, out.failed, out.skipped), (2, 0, 0), self.output.getvalue())
+        self.assertIn("b has met a", self.output.getvalue())
+
+    def test_a_row_alone(self):
+        def look(_):
+            if len(seen := os.listdir(self.folder)) != 2:
+                raise Failed(seen)
+        out = self.run_rows({"alone": look, "a": self.meet("a", "b"), "b": self.meet("b", "a")})
+        self.assertEqual((out.passed, out.failed), (3, 0), self.output.getvalue())
+
+    def test_verdicts_of_rows_side_by_side(self):
+        def ending(error):
+            def row(_):
+                raise error
+            return row
+        out = self.run_rows({"failed": ending(Failed("two\nlines")), "late": ending(
+            process.Timeout("nothing")), "skipped": ending(report.Skipped("no such thing"))}, 3)
+        self.assertEqual((out.passed, out.failed, out.skipped), (0, 2, 1))
+        self.assertEqual(sorted(out.failures), ["failed", "late"])
+        for text in ("| two\n       | lines", "Timeout: nothing", "no such thing"):
+            self.assertIn(text, self.output.getvalue())
+
+    def test_a_worker_that_is_no_more(self):
+        with self.assertRaises(EOFError):
+            self.run_rows({"killed": lambda _: os.kill(os.getpid(), 9), "other": lambda _: None})
 
 
 if __name__ == "__main__":
