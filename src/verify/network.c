@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define CONNECT_S 10
+#define BACKLOG	  128 /* who wants the server only to wait may come by the thousand */
 
 static bool parse_port(const char *text, uint16_t *out)
 {
@@ -142,7 +143,7 @@ static int listen_on(const struct addrinfo *a)
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (a->ai_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
-	if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, 16) == 0)
+	if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
 		return fd;
 	close(fd);
 	return -1;

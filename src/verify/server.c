@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * "One run at a time" is a word in memory that all connection processes share: who has it is the
- * run, and the parent frees it when that process has ended, however it did.
+ * run, and the parent frees it when that process has ended, however it did. Beside it they note
+ * that a client has proved the token: of those that have not, the oldest one makes room for the
+ * next when there are too many, for strangers may come by the thousand and say nothing.
  */
 #include "verify/server.h"
 
@@ -24,15 +26,32 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CONNECTIONS_MAX 8
-#define TURN_WAIT_S	3 /* below ROCE_VERIFY_HANDSHAKE_S, which the client waits */
+#define CONNECTIONS_MAX 64
+#define ROOM_AGE_MS	250 /* that each has for its proof, whoever else comes */
+#define TURN_WAIT_S	3   /* below ROCE_VERIFY_HANDSHAKE_S, which the client waits */
 #define TURN_LOOK_MS	20
+#define LEAVE_S		6   /* for an agent whose client has gone */
+#define END_S		20  /* beyond what a connection process needs to end its agent */
+#define WITHOUT_MS	100 /* before the next try where descriptors or processes are short */
+#define TELL_MS		1000
+
+struct shared {
+	_Atomic int owner; /* process of the run, 0: none */
+	_Atomic bool has_proved[CONNECTIONS_MAX];
+};
+
+struct connection {
+	pid_t pid; /* 0: none */
+	roce_ns_t since;
+};
 
 struct state {
 	const struct roce_verify_server *server;
-	_Atomic int *owner; /* process of the run, 0: none */
-	pid_t children[CONNECTIONS_MAX];
-	uint32_t count;
+	struct shared *shared;
+	struct connection connections[CONNECTIONS_MAX];
+	uint32_t place;	    /* of the one that a process is for */
+	uint32_t displaced; /* that were not told of yet */
+	roce_ns_t told_at;
 	bool has_run;
 	bool is_whole; /* the last run was ended by its orchestrator */
 };
@@ -65,10 +84,11 @@ static bool take_turn(void *context, char *reason)
 	roce_ns_t deadline = roce_clock_now() + TURN_WAIT_S * ROCE_NS_PER_S;
 	struct state *s = context;
 
+	atomic_store(&s->shared->has_proved[s->place], true);
 	do {
 		int none = 0;
 
-		if (atomic_compare_exchange_strong(s->owner, &none, (int)getpid()))
+		if (atomic_compare_exchange_strong(&s->shared->owner, &none, (int)getpid()))
 			return true;
 		(void)poll(NULL, 0, TURN_LOOK_MS);
 	} while (roce_clock_now() < deadline);
@@ -76,27 +96,46 @@ static bool take_turn(void *context, char *reason)
 	return false;
 }
 
-/* True: it was ended by the orchestrator. */
-static bool await_end(pid_t keeper)
+static void list_signals(sigset_t *out)
 {
-	sigset_t set;
+	sigemptyset(out);
+	sigaddset(out, SIGINT);
+	sigaddset(out, SIGTERM);
+	sigaddset(out, SIGHUP);
+	sigaddset(out, SIGCHLD);
+}
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
+/* The keeper's end, a signal, or that the client has gone and its agent does not: it may stand
+ * still, and nobody else would notice. True: the orchestrator ended it. */
+static bool await_end(pid_t keeper, int fd)
+{
+	roce_ns_t deadline = ROCE_NEVER;
+	sigset_t set;
+	int signals;
+
+	list_signals(&set);
+	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	for (;;) {
+		struct pollfd p[] = {
+			{.fd = signals, .events = POLLIN},
+			{.fd = deadline == ROCE_NEVER ? fd : -1, .events = POLLRDHUP},
+		};
+		struct signalfd_siginfo signal;
 		siginfo_t info = {0};
-		int sig;
 
 		if (waitid(P_PID, (id_t)keeper, &info, WEXITED | WNOHANG | WNOWAIT))
 			return false;
 		if (info.si_pid)
 			return info.si_code == CLD_EXITED && info.si_status == 0;
-		sig = sigwaitinfo(&set, NULL);
-		if (sig > 0 && sig != SIGCHLD)
+		if (signals < 0 || roce_clock_now() >= deadline)
 			return false;
+		(void)poll(p, 2, deadline == ROCE_NEVER ? -1 : TURN_LOOK_MS);
+		while (read(signals, &signal, sizeof(signal)) == (ssize_t)sizeof(signal)) {
+			if (signal.ssi_signo != SIGCHLD)
+				return false;
+		}
+		if (p[1].revents)
+			deadline = roce_clock_now() + LEAVE_S * ROCE_NS_PER_S;
 	}
 }
 
@@ -123,7 +162,11 @@ __attribute__((noreturn)) static void be_connection(struct state *s, int fd, pid
 	struct roce_verify_place place;
 	roce_ns_t begun;
 	bool is_whole;
+	sigset_t set;
 
+	/* Until there is an agent to end, any of them ends us. */
+	list_signals(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(1);
@@ -135,14 +178,15 @@ __attribute__((noreturn)) static void be_connection(struct state *s, int fd, pid
 		drain(fd);
 		_exit(1);
 	}
+	sigprocmask(SIG_BLOCK, &set, NULL);
 	begun = roce_clock_now();
 	say("%s begins a run", peer);
 	if (roce_verify_place_serve(&place, &s->server->launch, fd, reason, sizeof(reason))) {
 		say("%s: %s", peer, reason);
 		_exit(1);
 	}
+	is_whole = await_end(place.keeper, fd);
 	close(fd);
-	is_whole = await_end(place.keeper);
 	roce_verify_place_close(&place, true);
 	say("%s: the run has ended after %.0f s%s", peer, (double)(roce_clock_now() - begun) / 1e9,
 	    is_whole ? "" : ", broken off");
@@ -159,88 +203,151 @@ static void reap(struct state *s)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		int owner = (int)pid;
 
-		if (atomic_compare_exchange_strong(s->owner, &owner, 0)) {
+		if (atomic_compare_exchange_strong(&s->shared->owner, &owner, 0)) {
 			s->has_run = true;
 			s->is_whole = status == 0;
 		}
-		for (uint32_t i = 0; i < s->count; i++) {
-			if (s->children[i] == pid)
-				s->children[i--] = s->children[--s->count];
+		for (uint32_t i = 0; i < CONNECTIONS_MAX; i++) {
+			if (s->connections[i].pid == pid)
+				s->connections[i].pid = 0;
 		}
 	}
 }
 
-static void accept_one(struct state *s)
+/* A place for one more: free, or of who has been longest without a proof. CONNECTIONS_MAX: all
+ * have proved, or none has had its time for it. */
+static uint32_t find_place(const struct state *s)
+{
+	roce_ns_t before = roce_clock_now() - ROOM_AGE_MS * ROCE_NS_PER_MS;
+	uint32_t oldest = CONNECTIONS_MAX;
+
+	for (uint32_t i = 0; i < CONNECTIONS_MAX; i++) {
+		if (!s->connections[i].pid)
+			return i;
+		if (s->connections[i].since < before && !s->shared->has_proved[i]) {
+			before = s->connections[i].since;
+			oldest = i;
+		}
+	}
+	return oldest;
+}
+
+static void displace(struct state *s, struct connection *c)
+{
+	if (!c->pid)
+		return;
+	/* Should it have come to its proof just now, it has no agent yet, or hears of this later.
+	 */
+	(void)kill(c->pid, SIGTERM);
+	s->displaced++;
+}
+
+static void tell_displaced(struct state *s)
+{
+	roce_ns_t now = roce_clock_now();
+
+	if (!s->displaced || now < s->told_at + TELL_MS * ROCE_NS_PER_MS)
+		return;
+	say("%u connections without a word of the token were closed to make room for others",
+	    s->displaced);
+	s->displaced = 0;
+	s->told_at = now;
+}
+
+static void accept_one(struct state *s, uint32_t place)
 {
 	int fd = accept4(s->server->listener, NULL, NULL, SOCK_CLOEXEC);
+	struct connection *c = &s->connections[place];
 	pid_t self = getpid();
-	pid_t pid;
 
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno != EAGAIN && errno != ECONNABORTED)
+			(void)poll(NULL, 0, WITHOUT_MS);
 		return;
+	}
+	displace(s, c);
+	s->shared->has_proved[place] = false;
+	s->place = place;
 	fflush(NULL);
-	pid = fork();
-	if (!pid)
+	*c = (struct connection){.pid = fork(), .since = roce_clock_now()};
+	if (!c->pid)
 		be_connection(s, fd, self);
 	close(fd);
-	if (pid > 0)
-		s->children[s->count++] = pid;
-	else
-		say("no process for a connection: %s", strerror(errno));
+	if (c->pid > 0)
+		return;
+	c->pid = 0;
+	say("no process for a connection: %s", strerror(errno));
+	(void)poll(NULL, 0, WITHOUT_MS);
+}
+
+static bool signal_all(const struct state *s, int sig)
+{
+	bool has_any = false;
+
+	for (uint32_t i = 0; i < CONNECTIONS_MAX; i++) {
+		if (s->connections[i].pid)
+			has_any |= kill(s->connections[i].pid, sig) == 0;
+	}
+	return has_any;
 }
 
 static void end_all(struct state *s)
 {
-	for (uint32_t i = 0; i < s->count; i++)
-		(void)kill(s->children[i], SIGTERM);
-	while (s->count) {
-		if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
-			return;
-		s->count--;
+	roce_ns_t deadline = roce_clock_now() + END_S * ROCE_NS_PER_S;
+
+	(void)signal_all(s, SIGTERM);
+	(void)signal_all(s, SIGCONT); /* one that was stopped has to hear it */
+	while (signal_all(s, 0) && roce_clock_now() < deadline) {
+		(void)poll(NULL, 0, TURN_LOOK_MS);
+		reap(s);
 	}
+	(void)signal_all(s, SIGKILL);
+}
+
+static void serve_one(struct state *s, int signals, bool *is_ending)
+{
+	uint32_t place = find_place(s);
+	struct signalfd_siginfo info;
+	/* Where there is no room now the next ones wait in the kernel's queue. */
+	struct pollfd p[] = {
+		{.fd = signals, .events = POLLIN},
+		{.fd = place < CONNECTIONS_MAX ? s->server->listener : -1, .events = POLLIN},
+	};
+
+	(void)poll(p, 2, place == CONNECTIONS_MAX ? TURN_LOOK_MS : s->displaced ? TELL_MS : -1);
+	while (read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		*is_ending |= info.ssi_signo != SIGCHLD;
+	reap(s);
+	tell_displaced(s);
+	if (p[1].revents && !*is_ending)
+		accept_one(s, place);
 }
 
 enum roce_verify_served roce_verify_serve(const struct roce_verify_server *server)
 {
 	struct state s = {.server = server};
-	struct signalfd_siginfo info;
 	bool is_ending = false;
+	bool has_run;
 	sigset_t set;
 	int signals;
 
-	s.owner = mmap(NULL, sizeof(*s.owner), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		       -1, 0);
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD);
+	s.shared = mmap(NULL, sizeof(*s.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	list_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	(void)signal(SIGPIPE, SIG_IGN); /* what reads our words may end before us */
 	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (s.owner == MAP_FAILED || signals < 0) {
+	if (s.shared == MAP_FAILED || signals < 0) {
 		say("no memory or descriptor: %s", strerror(errno));
 		return ROCE_VERIFY_SERVED_BROKEN;
 	}
-	while (!is_ending && !(server->is_once && s.has_run)) {
-		/* With too many at once the next ones wait in the kernel's queue. */
-		struct pollfd p[] = {
-			{.fd = signals, .events = POLLIN},
-			{.fd = s.count < CONNECTIONS_MAX ? server->listener : -1, .events = POLLIN},
-		};
-
-		if (poll(p, 2, -1) < 0 && errno != EINTR)
-			break;
-		while (read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-			is_ending |= info.ssi_signo != SIGCHLD;
-		reap(&s);
-		if (p[1].revents && !is_ending)
-			accept_one(&s);
-	}
+	while (!is_ending && !(server->is_once && s.has_run))
+		serve_one(&s, signals, &is_ending);
+	has_run = s.has_run;
 	end_all(&s);
 	close(signals);
-	(void)munmap(s.owner, sizeof(*s.owner));
-	if (!server->is_once || !s.has_run)
+	(void)munmap(s.shared, sizeof(*s.shared));
+	if (!server->is_once || !has_run)
 		return ROCE_VERIFY_SERVED_UNTIL_SIGNAL;
 	return s.is_whole ? ROCE_VERIFY_SERVED_RUN : ROCE_VERIFY_SERVED_BROKEN;
 }
