@@ -8,6 +8,7 @@
 #define TICKS_WANTED 5.0
 #define SIZE_TICKS   7
 #define CLOSE_TICKS  9
+#define LABEL_MAX    999999.0
 /* Whatever a damaged file says, steps and logarithms stay numbers. */
 #define VALUE_MAX 1e300
 #define VALUE_MIN 1e-300
@@ -171,6 +172,18 @@ static void set_unit(struct roce_axis *axis, double value)
 	axis->unit = unit.text;
 }
 
+/* Of decades that of the first one, or a larger one where the last would be 1e+06 and more: 0.01
+ * to 10000 us reads better. Counts are counted, and have no thousandths. */
+static double value_of_unit(const struct roce_axis *axis)
+{
+	double value = axis->min;
+
+	while (axis->quantity != ROCE_QUANTITY_COUNT && value < axis->max &&
+	       axis->max / unit_for(axis->quantity, value).scale > LABEL_MAX)
+		value *= 1e3;
+	return value;
+}
+
 void roce_axis_fit_close(struct roce_axis *axis, enum roce_quantity quantity, double min,
 			 double max)
 {
@@ -208,7 +221,10 @@ void roce_axis_fit(struct roce_axis *axis, enum roce_quantity quantity, bool is_
 	else
 		fit_linear(axis, within(min), within(max));
 	/* decades are counted up from 1, other ranges down from their largest */
-	set_unit(axis, is_log || fabs(axis->min) > fabs(axis->max) ? axis->min : axis->max);
+	if (is_log)
+		set_unit(axis, value_of_unit(axis));
+	else
+		set_unit(axis, fabs(axis->min) > fabs(axis->max) ? axis->min : axis->max);
 }
 
 void roce_axis_trim(struct roce_axis *axis, double max)

@@ -71,6 +71,25 @@ static void a_logarithmic_axis_counts_decades(void **state)
 	assert_true(roce_axis_at(&axis, 0) == 0);
 }
 
+/* No 1e+07 ns. */
+static void a_logarithmic_axis_has_a_unit_for_all_decades(void **state)
+{
+	struct roce_axis axis;
+	char label[ROCE_AXIS_LABEL_MAX];
+
+	(void)state;
+	roce_axis_fit(&axis, ROCE_QUANTITY_SECONDS, true, 90e-9, 3e-3);
+	assert_string_equal(axis.unit, "us");
+	roce_axis_label(&axis, axis.ticks[0], label);
+	assert_string_equal(label, "0.01");
+	roce_axis_label(&axis, axis.ticks[axis.tick_count - 1], label);
+	assert_string_equal(label, "10000");
+	roce_axis_fit(&axis, ROCE_QUANTITY_SECONDS, true, 90e-9, 0.09e-3);
+	assert_string_equal(axis.unit, "ns");
+	roce_axis_fit(&axis, ROCE_QUANTITY_COUNT, true, 1, 9e6);
+	assert_string_equal(axis.unit, "");
+}
+
 /* Ticks rise, lie in the range, and are few, whatever comes. */
 static void any_range_has_good_ticks(void **state)
 {
@@ -210,6 +229,7 @@ int main(void)
 		cmocka_unit_test(nothing_and_one_value_have_an_axis),
 		cmocka_unit_test(the_largest_numbers_have_an_axis),
 		cmocka_unit_test(a_logarithmic_axis_counts_decades),
+		cmocka_unit_test(a_logarithmic_axis_has_a_unit_for_all_decades),
 		cmocka_unit_test(any_range_has_good_ticks),
 		cmocka_unit_test(a_trimmed_axis_ends_with_the_data),
 		cmocka_unit_test(sizes_double_and_have_their_own_units),

@@ -42,6 +42,8 @@ static void describe_choices(const struct roce_verify_options *o, struct roce_ve
 {
 	record->profile = o->profile;
 	record->profile_file = o->profile_file;
+	record->only = o->only;
+	record->skip = o->skip;
 	record->seed = o->seed;
 	record->is_system = o->is_system;
 	record->quirks = o->quirks;

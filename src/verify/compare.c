@@ -276,8 +276,8 @@ static void compare_side(const json_t *a, const json_t *b, const char *side,
 void roce_verify_compare_runs(const struct roce_verify_comparison *comparison,
 			      roce_verify_difference_fn *found, void *context)
 {
-	static const char *const names[] = {"plan",  "profile", "seed",	   "repeat",
-					    "place", "peer",	"complete"};
+	static const char *const names[] = {"plan",   "only",  "skip", "profile", "seed",
+					    "repeat", "place", "peer", "complete"};
 	const json_t *a = comparison->before->json, *b = comparison->after->json;
 	const json_t *before = json_object_get(a, "environment");
 	const json_t *after = json_object_get(b, "environment");

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DISTURBED_PERCENT \
-	5 /* in the mean of a run; single cases of more are named at their lines */
 /* Measured on rented machines: 60 ns near, 350 ns apart; rounds stray by a third. */
 #define PROCESSORS_FACTOR 2
 #define PROCESSORS_KIND	  "processors"
@@ -56,16 +54,13 @@ static void tell_others(const struct telling *t, bool is_before)
 {
 	const struct roce_verify_report *report =
 		is_before ? t->comparison->before : t->comparison->after;
+	char text[256];
 
-	if (report->others.percent <= DISTURBED_PERCENT &&
+	if (!roce_verify_others_are_many(&report->others) &&
 	    !has_disturbed_changes(t->comparison, is_before))
 		return;
-	tell(t,
-	     "%s: other programs had %.0f%% of the initiator's processors, more than %d%% in %u of "
-	     "%u cases "
-	     "that were run: its times and rates say little",
-	     is_before ? "before" : "after", report->others.percent, ROCE_VERIFY_OTHERS_MAX,
-	     report->others.disturbed, report->others.rounds);
+	roce_verify_others_text(&report->others, "the initiator's", text, sizeof(text));
+	tell(t, "%s: %s", is_before ? "before" : "after", text);
 }
 
 /* ---- processors ---- */

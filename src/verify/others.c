@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define PROCESSES_MAX 65536u
+#define MANY_PERCENT  5
 
 struct process {
 	int pid;
@@ -122,4 +123,19 @@ double roce_verify_others(const struct roce_verify_ticks *from, const struct roc
 	if (to->all <= from->all || to->busy < from->busy || to->own < from->own || busy <= own)
 		return 0;
 	return 100 * (double)(busy - own) / (double)all;
+}
+
+bool roce_verify_others_are_many(const struct roce_verify_others_sum *sum)
+{
+	return sum->percent > MANY_PERCENT;
+}
+
+void roce_verify_others_text(const struct roce_verify_others_sum *sum, const char *whose, char *out,
+			     size_t size)
+{
+	snprintf(
+		out, size,
+		"other programs had %.0f%% of %s processors, more than %d%% in %u of %u cases that "
+		"were run: its times and rates say little",
+		sum->percent, whose, ROCE_VERIFY_OTHERS_MAX, sum->disturbed, sum->rounds);
 }

@@ -7,6 +7,7 @@
 #include "verify/lines.h"
 #include "verify/sides.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -332,6 +333,19 @@ static void begin(const struct roce_verify_record *record, FILE *out)
 	roce_page_begin(out, title, subtitle);
 }
 
+static void tell_others(const struct roce_verify_record *record, FILE *out)
+{
+	struct roce_verify_others_sum others = roce_verify_record_others(record);
+	char text[256];
+	char line[300];
+
+	if (!roce_verify_others_are_many(&others))
+		return;
+	roce_verify_others_text(&others, "the initiator's", text, sizeof(text));
+	snprintf(line, sizeof(line), "%c%s.", toupper((unsigned char)*text), text + 1);
+	roce_page_message(out, ROCE_TONE_WARN, line);
+}
+
 bool roce_verify_page(const struct roce_verify_record *record, FILE *out)
 {
 	struct roce_verify_pages pages = {.record = record};
@@ -342,6 +356,7 @@ bool roce_verify_page(const struct roce_verify_record *record, FILE *out)
 	pages.cases = cases;
 	begin(record, out);
 	tiles(record, out);
+	tell_others(record, out);
 	failures(&pages, out);
 	list_undecided(&pages, out, ROCE_VERIFY_SKIPPED, "skipped", "Skipped",
 		       "These could not be done here: nothing is known about them.");

@@ -83,6 +83,8 @@ void roce_verify_page_command(const struct roce_verify_record *record,
 void roce_verify_page_run_command(const struct roce_verify_record *record, char *out, size_t size)
 {
 	begin(record, out, size);
+	append_option(out, size, "--only", record->only);
+	append_option(out, size, "--skip", record->skip);
 	append(out, size, " --seed %llu --repeat %u", (unsigned long long)record->seed,
 	       record->repeat);
 }

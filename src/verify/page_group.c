@@ -211,6 +211,24 @@ static void detail_row(const json_t *row, const char *const *keys, const char *c
 	roce_page_table_row(out, tone, columns, cells, count);
 }
 
+/* "p50 (us)" of "p50_us", as other tables have it. */
+static void write_title(const char *key, const char *sign, char *out, size_t size)
+{
+	static const struct {
+		const char *ending, *unit;
+	} endings[] = {{"_us", "us"}, {"_ns", "ns"}, {"_ms", "ms"}, {"_percent", "%"}};
+	size_t length = strlen(key);
+
+	snprintf(out, size, "%s%s", sign, key);
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t n = strlen(endings[i].ending);
+
+		if (length > n && strcmp(key + length - n, endings[i].ending) == 0)
+			snprintf(out, size, "%s%.*s (%s)", sign, (int)(length - n), key,
+				 endings[i].unit);
+	}
+}
+
 /* An array of objects with the same members is a table, its columns those of the first. */
 static void detail_table(const struct roce_verify_rollup *r, const char *name, const json_t *rows,
 			 FILE *out)
@@ -227,11 +245,11 @@ static void detail_table(const struct roce_verify_rollup *r, const char *name, c
 
 		if (count == COLUMNS_MAX)
 			break;
-		snprintf(titles[count], sizeof(titles[0]), "%s%s",
-			 json_is_number(value) ? "#"
-			 : is_long	       ? "~"
-					       : "",
-			 key);
+		write_title(key,
+			    json_is_number(value) ? "#"
+			    : is_long		  ? "~"
+						  : "",
+			    titles[count], sizeof(titles[0]));
 		keys[count] = key;
 		columns[count] = titles[count];
 		count++;

@@ -88,8 +88,8 @@ static void fill(struct fixture *f, uint32_t rounds)
 			o->value = 10.0 * (i + 1) + round;
 			o->values = json_pack("{s:f, s:f}", "p50", o->value, "p99", o->value * 3);
 			o->detail = json_pack("{s:{s:[{s:s, s:i}, {s:s, s:s}]}}", "initiator",
-					      "steps", "step", "INIT <a>", "us", 3, "step", "RTR",
-					      "us", "WRONG");
+					      "steps", "step", "INIT <a>", "wait_us", 3, "step",
+					      "RTR", "wait_us", "WRONG");
 			o->verdict = ROCE_VERIFY_MEASURED;
 			if (strcmp(c->name, "function/rc") == 0) {
 				o->verdict = ROCE_VERIFY_PASS;
@@ -181,6 +181,7 @@ static void page__has_every_case_and_nothing_foreign(void **state)
 	must_have(f.page, ">1 not judged<");
 	must_have(f.page, "at most 2 x floor/udp (31.5 us)");
 	must_have(f.page, "INIT &lt;a&gt;"); /* the table that a case brought along */
+	must_have(f.page, ">wait (us)<");
 	must_have(must_have(f.page, "<tr class=\"bad\">"), "RTR"); /* a cell is WRONG */
 	must_have(must_have(f.page, "Harm to packets"), "83 dropped, 29 &lt;late&gt;");
 	must_have(f.page, ">8101<");
@@ -309,6 +310,42 @@ static void page__commands_do_it_again(void **state)
 		.plan = &plan, .profile = "soft", .seed = 7, .place = "here"};
 	roce_verify_page_command(&record, &o, text, sizeof(text));
 	assert_string_equal(text, "uroce verify --self-test --only a/b --seed 9");
+	record.only = "a*,b/c d";
+	record.skip = "x";
+	record.repeat = 1;
+	roce_verify_page_run_command(&record, text, sizeof(text));
+	assert_string_equal(text, "uroce verify --self-test --only 'a*,b/c d' --skip x --seed 7 "
+				  "--repeat 1");
+}
+
+/* Times of a busy machine are read with that in mind, so it stands above them. */
+static void page__says_that_the_machine_was_busy(void **state)
+{
+	static const char text[] = "Other programs had 61% of the initiator's processors, more "
+				   "than 5% in 1 of 2 cases that were run";
+
+	(void)state;
+	for (int is_busy = 0; is_busy < 2; is_busy++) {
+		struct fixture f = {0};
+		FILE *out;
+
+		make(&f, 1);
+		free(f.page);
+		f.record.outcomes[0].seconds = 3;
+		f.record.outcomes[0].others = is_busy ? 80 : 2;
+		f.record.outcomes[1].seconds = 1;
+		f.record.outcomes[1].others = 4;
+		f.record.outcomes[2].others = 100; /* was not run */
+		out = open_memstream(&f.page, &f.size);
+		assert_non_null(out);
+		assert_true(roce_verify_page(&f.record, out));
+		assert_int_equal(fclose(out), 0);
+		if (is_busy)
+			assert_true(must_have(f.page, text) < must_have(f.page, "id=\"skipped\""));
+		else
+			assert_null(strstr(f.page, "Other programs had"));
+		drop(&f);
+	}
 }
 
 static void page__of_a_run_that_was_broken_off_says_so(void **state)
@@ -355,6 +392,7 @@ int main(void)
 		cmocka_unit_test(page__pictures_gather_sizes),
 		cmocka_unit_test(page__failures_come_first_with_all_that_is_known),
 		cmocka_unit_test(page__commands_do_it_again),
+		cmocka_unit_test(page__says_that_the_machine_was_busy),
 		cmocka_unit_test(page__of_a_run_that_was_broken_off_says_so),
 		cmocka_unit_test(rollup__takes_the_middle_and_the_worst),
 	};

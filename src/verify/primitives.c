@@ -83,7 +83,7 @@ uint32_t roce_verify_primitives(const struct roce_verify_record *record,
 	return count;
 }
 
-void roce_verify_primitives_print(const struct roce_verify_record *record, FILE *out)
+void roce_verify_primitives_print(const struct roce_verify_record *record, bool is_wide, FILE *out)
 {
 	struct roce_verify_primitive all[ROCE_VERIFY_PRIMITIVES_MAX];
 	uint32_t count = roce_verify_primitives(record, all);
@@ -92,12 +92,13 @@ void roce_verify_primitives_print(const struct roce_verify_record *record, FILE 
 	if (count < 2)
 		return;
 	roce_verify_machine_text(record, machine, sizeof(machine));
-	fprintf(out, "\n%-20s  %-15s  %12s  %12s  %12s  %18s  %s\n", "operation", "takes part",
-		"latency", "bandwidth", "rate", "target's CPU", "for");
+	fprintf(out, "\n%-20s  %-15s  %12s  %12s  %12s  %18s%s%s\n", "operation", "takes part",
+		"latency", "bandwidth", "rate", "target's CPU", is_wide ? "  " : "",
+		is_wide ? "for" : "");
 	for (uint32_t i = 0; i < count; i++)
-		fprintf(out, "%-20s  %-15s  %12s  %12s  %12s  %18s  %s\n", all[i].name,
+		fprintf(out, "%-20s  %-15s  %12s  %12s  %12s  %18s%s%s\n", all[i].name,
 			all[i].parties, all[i].latency, all[i].rate, all[i].messages, all[i].cpu,
-			all[i].use);
+			is_wide ? "  " : "", is_wide ? all[i].use : "");
 	fprintf(out, "%s\n\n", machine);
 }
 

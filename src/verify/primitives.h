@@ -36,8 +36,8 @@ uint32_t roce_verify_primitives(const struct roce_verify_record *record,
 				struct roce_verify_primitive out[ROCE_VERIFY_PRIMITIVES_MAX]);
 
 /* The table for the terminal, with the machine that it is from; nothing when there is less than
- * two of them to compare. */
-void roce_verify_primitives_print(const struct roce_verify_record *record, FILE *out);
+ * two of them to compare. Without `is_wide` what each is for is not told. */
+void roce_verify_primitives_print(const struct roce_verify_record *record, bool is_wide, FILE *out);
 /* An array of objects. */
 json_t *roce_verify_primitives_json(const struct roce_verify_record *record);
 

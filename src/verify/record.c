@@ -100,6 +100,23 @@ uint32_t roce_verify_record_unjudged(const struct roce_verify_record *record)
 	return count;
 }
 
+struct roce_verify_others_sum roce_verify_record_others(const struct roce_verify_record *record)
+{
+	struct roce_verify_others_sum sum = {0};
+	double seconds = 0;
+
+	for (uint32_t i = 0; i < record->outcome_count; i++) {
+		const struct roce_verify_outcome *o = &record->outcomes[i];
+
+		seconds += o->seconds;
+		sum.percent += o->others * o->seconds;
+		sum.rounds += o->seconds > 0;
+		sum.disturbed += o->seconds > 0 && o->others > ROCE_VERIFY_OTHERS_MAX;
+	}
+	sum.percent = seconds > 0 ? sum.percent / seconds : 0;
+	return sum;
+}
+
 void roce_verify_outcome_reason(struct roce_verify_outcome *outcome, const char *fmt, ...)
 {
 	char *text;

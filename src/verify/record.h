@@ -6,6 +6,7 @@
 #ifndef ROCE_VERIFY_RECORD_H
 #define ROCE_VERIFY_RECORD_H
 
+#include "verify/others.h"
 #include "verify/plan.h"
 
 #include <stdio.h>
@@ -62,7 +63,9 @@ struct roce_verify_record {
 	const char *place; /* "namespaces", "here", "system", "peer" */
 	const char *peer;  /* NULL: both sides are on this machine */
 	/* what else was asked for; borrowed */
-	bool is_system;			       /* the hosts' own libraries */
+	bool is_system;	  /* the hosts' own libraries */
+	const char *only; /* patterns; NULL: all cases */
+	const char *skip;
 	const char *profile_file;	       /* NULL: the profile is the plan's own */
 	const char *device[ROCE_VERIFY_SIDES]; /* NULL: any */
 	bool has_gid_index;
@@ -96,6 +99,9 @@ uint32_t roce_verify_record_count(const struct roce_verify_record *record,
 				  enum roce_verify_verdict verdict);
 /* Of those measured, how many have a threshold that they could not be held to. */
 uint32_t roce_verify_record_unjudged(const struct roce_verify_record *record);
+
+/* How busy the initiator's machine was with other programs. */
+struct roce_verify_others_sum roce_verify_record_others(const struct roce_verify_record *record);
 
 /* Words of a peer may be in it: what would steer a terminal, or is not allowed in XML, is replaced.
  */

@@ -72,6 +72,7 @@ static const char *why_incomplete(const struct roce_verify_record *record)
 
 json_t *roce_verify_record_json(const struct roce_verify_record *record)
 {
+	struct roce_verify_others_sum others = roce_verify_record_others(record);
 	char started[32];
 	struct tm tm;
 	json_t *cases = json_array();
@@ -87,7 +88,7 @@ json_t *roce_verify_record_json(const struct roce_verify_record *record)
 					    record, (enum roce_verify_verdict)v)));
 	return json_pack(
 		"{s:s, s:s, s:i, s:s, s:o, s:s, s:o, s:I, s:i, s:s, s:o, s:s, s:f, s:b, s:s?, "
-		"s:o, s:{s:O?, s:O?}, s:o, s:o}",
+		"s:o, s:o, s:o, s:{s:f, s:i, s:i}, s:{s:O?, s:O?}, s:o, s:o}",
 		"program", "uroce verify", "version", UROCE_VERSION, "protocol",
 		ROCE_VERIFY_PROTOCOL, "plan", record->plan->name, "plan_file",
 		roce_json_plain(record->plan->file), "profile", record->profile, "profile_file",
@@ -95,7 +96,9 @@ json_t *roce_verify_record_json(const struct roce_verify_record *record)
 		(int)record->repeat, "place", record->place, "peer", roce_json_plain(record->peer),
 		"started", started, "seconds", record->seconds, "complete",
 		(int)record->is_complete, "broken_off", why_incomplete(record), "totals", totals,
-		"environment", "initiator", record->facts[ROCE_VERIFY_INITIATOR], "target",
-		record->facts[ROCE_VERIFY_TARGET], "primitives",
-		roce_verify_primitives_json(record), "cases", cases);
+		"only", roce_json_plain(record->only), "skip", roce_json_plain(record->skip),
+		"others", "percent", others.percent, "disturbed", (int)others.disturbed, "rounds",
+		(int)others.rounds, "environment", "initiator",
+		record->facts[ROCE_VERIFY_INITIATOR], "target", record->facts[ROCE_VERIFY_TARGET],
+		"primitives", roce_verify_primitives_json(record), "cases", cases);
 }

@@ -4,7 +4,6 @@
 #include "verify/report_file.h"
 
 #include "base/plain.h"
-#include "verify/others.h"
 #include "verify/rollup.h"
 
 #include <errno.h>

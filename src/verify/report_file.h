@@ -6,6 +6,7 @@
 #ifndef ROCE_VERIFY_REPORT_FILE_H
 #define ROCE_VERIFY_REPORT_FILE_H
 
+#include "verify/others.h"
 #include "verify/record.h"
 
 #define ROCE_VERIFY_ERR_MAX 400u
@@ -32,20 +33,13 @@ struct roce_verify_report_case {
 	double others;	/* percent of the processors that other programs had meanwhile */
 };
 
-/* How busy the machine was with other programs, by what the cases tell; see verify/others.h. */
-struct roce_verify_report_others {
-	double percent;	    /* in the mean of the run's time */
-	uint32_t rounds;    /* that were run */
-	uint32_t disturbed; /* rounds in which they had more than ROCE_VERIFY_OTHERS_MAX */
-};
-
 struct roce_verify_report {
 	const char *file;
 	json_t *json;	/* texts point into it */
 	json_t *places; /* name -> index of its case */
 	struct roce_verify_report_case *cases;
 	uint32_t count;
-	struct roce_verify_report_others others;
+	struct roce_verify_others_sum others;
 };
 
 /* 0, or -EINVAL, -ENOMEM or an error of open() with one line in `err`. */

@@ -12,11 +12,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define WIDTH	       24
 #define BETWEEN_DRAW   0.1
 #define INTERRUPTED_MS 500
+#define COLUMNS_MAX    1000
+#define TABLE_WIDTH    172 /* columns of the operations side by side, with their uses */
 #define WIPE_LINE      "\r\033[K"
 
 static double clock_s(void)
@@ -37,6 +40,14 @@ void roce_verify_terminal_init(struct roce_verify_terminal *t, FILE *out,
 	for (uint32_t i = 0; i < record->plan->case_count; i++)
 		t->takes_all += record->plan->cases[i].is_wanted * record->plan->cases[i].takes_s *
 				record->repeat;
+}
+
+/* What is no terminal breaks no lines. */
+static int columns_of(FILE *to)
+{
+	struct winsize size = {0};
+
+	return ioctl(fileno(to), TIOCGWINSZ, &size) || !size.ws_col ? COLUMNS_MAX : size.ws_col;
 }
 
 static void format_left(double seconds, char *out, size_t size)
@@ -69,6 +80,7 @@ static void draw(struct roce_verify_terminal *t, const struct roce_verify_record
 	double share = t->takes_all > 0 ? done / t->takes_all : 0;
 	char marks[WIDTH + 1];
 	char left[32] = "";
+	char line[160];
 	int filled = (int)(share * WIDTH);
 
 	push(t);
@@ -82,8 +94,10 @@ static void draw(struct roce_verify_terminal *t, const struct roce_verify_record
 	/* Before anything has ended the estimates are all there is. */
 	format_left(done > 1 ? (t->takes_all - done) * (now - t->begun) / done : t->takes_all, left,
 		    sizeof(left));
-	fprintf(stderr, WIPE_LINE "[%s] %u of %u  %.40s, %s left", marks, record->outcome_count,
-		record->outcome_size, t->c ? t->c->name : "devices", left);
+	snprintf(line, sizeof(line), "[%s] %u of %u  %.40s, %s left", marks, record->outcome_count,
+		 record->outcome_size, t->c ? t->c->name : "devices", left);
+	/* a line that is broken in two could not be wiped */
+	fprintf(stderr, WIPE_LINE "%.*s", columns_of(stderr) - 1, line);
 	fflush(stderr);
 }
 
@@ -192,20 +206,27 @@ struct roce_verify_watcher roce_verify_terminal_watcher(struct roce_verify_termi
 void roce_verify_terminal_summary(struct roce_verify_terminal *t,
 				  const struct roce_verify_record *record)
 {
+	struct roce_verify_others_sum others = roce_verify_record_others(record);
 	uint32_t unjudged = roce_verify_record_unjudged(record);
+	char text[256];
 
 	wipe(t);
 	t->drawn = 0;
 	if (!t->is_quiet)
-		roce_verify_primitives_print(record, t->outlet.text);
+		roce_verify_primitives_print(record, columns_of(t->outlet.to) >= TABLE_WIDTH,
+					     t->outlet.text);
 	if (record->broken_off)
 		fprintf(t->outlet.text, "broken off: %s\n", record->broken_off);
+	if (roce_verify_others_are_many(&others)) {
+		roce_verify_others_text(&others, "this machine's", text, sizeof(text));
+		fprintf(t->outlet.text, "%s\n", text);
+	}
 	if (unjudged)
 		fprintf(t->outlet.text,
-			"%u of those measured have a threshold and were not judged, as this "
-			"machine was busy with other programs, is not fast enough for it, or a "
-			"case that they are compared with has failed\n",
-			unjudged);
+			"%u of those measured %s not judged by the threshold: this machine was "
+			"busy with other programs, is not fast enough for it, or a case that is "
+			"the measure has failed\n",
+			unjudged, unjudged == 1 ? "was" : "were");
 	fprintf(t->outlet.text,
 		"%u passed, %u failed, %u skipped, %u measured in %.0f s (seed %llu)\n",
 		roce_verify_record_count(record, ROCE_VERIFY_PASS),

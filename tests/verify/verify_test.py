@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import xml.etree.ElementTree
 
@@ -136,11 +137,12 @@ class Places(Verify):
         self.assertGreater(len(seen), 4)  # the keeper, two agents, their cases, daemons
         self.assertEqual([name_of(p) for p in seen if is_there(p)], [])
 
-    def test_on_a_terminal(self):
+    def show(self, only, columns):
+        """What is seen on a terminal."""
         pid, fd = pty.fork()
         if not pid:
-            os.execv(program("uroce"), ["uroce", "verify", "--plan", self.write(PLAN), "--only",
-                                        "floor,a/write,a/tcp"])
+            termios.tcsetwinsize(0, (24, columns))
+            os.execv(program("uroce"), ["uroce", "verify", "--plan", self.write(PLAN), "--only", only])
         shown = b""
         while True:
             try:
@@ -151,11 +153,21 @@ class Places(Verify):
                 break
             shown += got
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        return shown
+
+    def test_on_a_terminal(self):
+        shown = self.show("floor,a/write,a/tcp", 100)
         self.assertRegex(shown, rb"\[[#.]{24}\] \d of 3  [a-z/_]+, \d+ s left")
         # what stays is a line for each case: the bar is wiped before it
         lines = [line.rsplit(b"\x1b[K", 1)[-1] for line in shown.split(b"\r\n")]
         self.assertEqual(len([line for line in lines if b"left" in line]), 0)
         self.assertEqual(len([line for line in lines if b"\x1b[" in line]), 3)
+
+    def test_on_a_narrow_terminal(self):
+        shown = self.show("function/rc_send", 40)
+        bars = [line for line in re.split(rb"\r|\n|\x1b\[K", shown) if re.match(rb"\[[#.]{24}\]", line)]
+        self.assertTrue(bars)
+        self.assertEqual({len(bar) for bar in bars}, {39})
 
     def test_ctrl_c_on_a_terminal(self):
         pid, fd = pty.fork()
