@@ -42,7 +42,8 @@ run_tests() { # BUILD_DIR CTEST_ARGUMENT...
 	shift
 	result=$(mktemp)
 	echo "== $dir"
-	ctest --test-dir "$dir" --output-on-failure -j "$(nproc)" --output-junit "$result" "$@"
+	# more than there are processors: what lasts waits half of its time
+	ctest --test-dir "$dir" --output-on-failure -j "$(($(nproc) * 2))" --output-junit "$result" "$@"
 	tests=$(count_in "$result" tests)
 	bad=$(count_in "$result" failures)
 	left=$(($(count_in "$result" skipped) + $(count_in "$result" disabled)))
