@@ -43,7 +43,7 @@ run_tests() { # BUILD_DIR CTEST_ARGUMENT...
 	result=$(mktemp)
 	echo "== $dir"
 	# more than there are processors: what lasts waits half of its time
-	ctest --test-dir "$dir" --output-on-failure -j "$(($(nproc) * 2))" --output-junit "$result" "$@"
+	ctest --test-dir "$dir" --output-on-failure -j "$(($(nproc) + 1))" --output-junit "$result" "$@"
 	tests=$(count_in "$result" tests)
 	bad=$(count_in "$result" failures)
 	left=$(($(count_in "$result" skipped) + $(count_in "$result" disabled)))
