@@ -113,16 +113,16 @@ class Probe:
         # leaks is no news.
         env["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0"
         env["LD_PRELOAD"] = self.library
-        report = os.path.join(self.folder, f"{plant}-{'-'.join(trial)}".replace("/", "_"))
-        if plant:
-            env.update(PLANT=plant, PLANT_REPORT=report)
-        done = subprocess.run([self.program, *trial], env=env, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=100, text=True, check=False)
         planted = 0
-        if plant and os.path.exists(report):
-            with open(report, encoding="ascii") as f:
-                planted = int(f.read().split()[1])
-            os.unlink(report)
+        with tempfile.TemporaryDirectory(dir=self.folder) as own:  # the same may run twice at once
+            report = os.path.join(own, "report")
+            if plant:
+                env.update(PLANT=plant, PLANT_REPORT=report)
+            done = subprocess.run([self.program, *trial], env=env, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, timeout=100, text=True, check=False)
+            if plant and os.path.exists(report):
+                with open(report, encoding="ascii") as f:
+                    planted = int(f.read().split()[1])
         return done.returncode, done.stdout, planted
 
     def listed(self):
