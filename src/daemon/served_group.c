@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -190,8 +191,12 @@ void roce_server_destroy_group(struct roce_server *s, struct roce_served_group *
 				       .address = sg->group.address};
 
 	roce_handover_keep(s, &r, -1);
-	if (sg->group.guard_fd >= 0)
+	if (sg->group.guard_fd >= 0) {
 		on_close(s, sg->group.guard_fd);
+		/* The keeper's copy would answer until it is closed, and we believe it who asks
+		 * for the address next. */
+		shutdown(sg->group.guard_fd, SHUT_RDWR);
+	}
 	roce_group_fini(&sg->group);
 	roce_list_remove(&sg->link);
 	s->group_count--;

@@ -100,6 +100,31 @@ def test_keeper_killed():
     other.finish()
 
 
+def test_address_that_the_keeper_still_has():
+    """It rested, uroced gave it up, and the keeper did not get to hear of it yet."""
+    c = Client()
+    slot = c.lease()
+    c.open(slot)
+    keeper = eventually(lambda: daemons()[1], "a keeper")[0]
+    time.sleep(0.1)
+    os.kill(keeper, signal.SIGSTOP)
+    try:
+        check(c.ask("close %d 127.0.0.1" % slot) == "closed", "closed")
+        eventually(lambda: not counters().get("addresses"), "the address rests no more")
+        c.open(slot)
+        Sender().send(slot, 3)
+        eventually(lambda: c.count()[0] == 3, "3 packets")
+    finally:
+        os.kill(keeper, signal.SIGCONT)
+    for sent in range(4, 14):  # while the keeper closes what it had
+        Sender().send(slot)
+        time.sleep(0.02)
+        eventually(lambda: c.count()[0] == sent, "%d packets" % sent)
+    check(c.count() == [13, 0, 0, 0], "count %s" % c.count())
+    check(counters()["repairs"] == 0, "nothing needed repair")
+    c.finish()
+
+
 def test_daemon_and_keeper_killed():
     clients = [Client() for _ in range(6)]
     for c in clients:
