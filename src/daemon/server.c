@@ -163,10 +163,11 @@ static void leave(struct roce_server *s)
 	struct roce_list *pos, *tmp;
 
 	roce_handover_dismiss_keeper(s);
+	/* Addresses before the name: who finds that free starts another, which wants them. */
+	roce_server_leave_groups(s);
 	if (s->cfg.listen.address.sun_path[0])
 		unlink(s->cfg.listen.address.sun_path);
 	close(s->listen.fd);
-	roce_server_leave_groups(s);
 	roce_list_for_each_safe (pos, tmp, &s->sessions)
 		roce_session_close(s, roce_container_of(pos, struct roce_session, link));
 	roce_cm_service_close(s);

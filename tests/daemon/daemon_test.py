@@ -140,6 +140,29 @@ def test_stop_with_clients():
         c.finish()
 
 
+def test_addresses_are_free_when_the_name_is():
+    """Else the next daemon is told that another one has them, while the old one is on its way."""
+    c = Client()
+    for third in (1, 2):
+        slot = c.lease()
+        for i in range(120):
+            c.open(slot, "127.0.%d.%d" % (third, i + 1))
+    eventually(lambda: daemons()[1], "a keeper")
+    c.kill()
+    name, guards = b"@" + socket_name()[1:].encode(), 240
+    is_gone = is_late = False
+    end = time.monotonic() + 10
+    os.kill(daemons()[0][0], signal.SIGTERM)
+    while guards and time.monotonic() < end:
+        with open("/proc/net/unix", "rb", buffering=1 << 17) as f:
+            text = f.read()
+        guards = text.count(b"@uroce/address/")
+        is_late = is_late or (is_gone and guards > 0)
+        is_gone = is_gone or name not in text
+    eventually(all_gone, "uroced and keeper leave", 4)
+    check(not is_late, "addresses were held when uroced no longer listened")
+
+
 def test_forked_child_holds_socket():
     c = Client()
     c.open(c.lease())
