@@ -23,7 +23,8 @@ from rows import FULL, row
 
 TOKEN = "interop-token-0123456789"
 PORT = 18701
-PROGRAMS = ("uroce", "verify-agent", "verbs-check")
+PROGRAMS = ("uroce", "verify-agent", "verbs-check", "ud_checked")
+PLACES = ("", "../examples", "../libexec/uroce")  # beside uroce; the last two in a build, installed
 QP_TIMEOUT = 18  # 1.07 s, eight times: on a busy machine the guest may stand still for a second
 PROFILE = "profile: emulated\npatience: 5\nthresholds: []\n"
 NAMES = {across.OURS: "uroce", across.GUEST: "Soft-RoCE (rdma_rxe)"}
@@ -51,7 +52,11 @@ SHORT_CASES = "function/rc_read,function/rc_short_receive,function/ud_multicast"
 
 
 def program(name):
-    return os.path.join(os.path.dirname(pair.UROCE), name)
+    for place in PLACES:
+        path = os.path.join(os.path.dirname(pair.UROCE), place, name)
+        if os.path.exists(path):
+            return path
+    raise RuntimeError(f"{pair.UROCE} has no {name} beside it")
 
 
 def bring(ctx):

@@ -142,6 +142,31 @@ class Peers(Verify):
                          + re.escape(runs.BUILD) + ")")
         self.stop(server)
 
+    def test_an_example_that_one_side_lacks(self):
+        """The case is skipped, and the other side has not tried in vain meanwhile."""
+        folder = os.path.join(self.folder.name, "bin")
+        os.mkdir(folder)
+        for name in ("uroce", "verify-agent", "verbs-check"):
+            shutil.copy(program(name), folder)
+        plan = PLAN[:PLAN.index("  - name")] + """\
+  - name: a/repair
+    kind: ud_repair
+    proves: what one side lacks is said
+    parameters: {blocks: 10}
+"""
+        server = self.serve("--once")
+        done = process.Process(
+            [os.path.join(folder, "uroce"), "verify", "--peer", self.place.ipv4, "--token", TOKEN,
+             "--plan", self.write(plan), "--json", self.json], prefix=self.place.b.prefix(),
+            env={**os.environ, "UROCE_LIBDIR": os.path.join(runs.BUILD, "lib"),
+                 "UROCE_UROCED": program("uroced")})
+        self.assertEqual(done.wait(60), 0, done.output())
+        with open(self.json, encoding="utf-8") as f:
+            case = json.load(f)["cases"][0]
+        self.assertEqual((case["verdict"], case["reason"]), (
+            "skipped", "initiator: ud_checked is not installed beside verify-agent"))
+        self.assertEqual(server.wait(20), 0, server.output())
+
     def test_quirks_are_each_ends_own(self):
         server = self.serve("--once", "--quirks", "rxe")
         done = self.peer("--plan", self.write(PLAN), "--json", self.json, "--only",

@@ -270,6 +270,23 @@ class SelfTest(Verify):
                       "uroce_", done.output())
         self.assertIn("0 failed", done.output())
 
+    def test_what_a_library_complains_of_is_told(self):
+        """The status of a call says less: here, who has the port."""
+        with topology.Loopback() as place:
+            holder = process.Process(
+                ["python3", "-c", "import socket\ns = socket.socket(type=socket.SOCK_DGRAM)\n"
+                 "s.bind(('127.0.0.1', 4791))\nprint('bound', flush=True)\nimport time\ntime.sleep(600)"],
+                prefix=place.a.prefix())
+            process.wait_until(lambda: "bound" in holder.output(), 30, "the other program")
+            done = self.start("--self-test", "--only", "function/rc", "--json", self.json, ns=place.a)
+            self.assertEqual(done.wait(60), 1, done.output())
+            holder.kill()
+        with open(self.json, encoding="utf-8") as f:
+            case = json.load(f)["cases"][0]
+        self.assertRegex(case["reason"], "rc/send: qp 0 to RTR: Address already in use; it said: uroce: "
+                                         "uroce_lo: UDP port 4791 of 127.0.0.1 is in use by another")
+        self.assertNotIn("verbs-check:", case["reason"])
+
     def test_self_test_fails_without_a_device(self):
         ns = topology.make_namespace()
         ns.run("ip", "link", "set", "lo", "down")

@@ -205,11 +205,9 @@ static void carry(struct va_run *run, struct program *program)
 
 /* ---- its result ---- */
 
-static json_t *find_json(char *text)
+static const char *find_json(const char *text)
 {
-	char *at = strstr(text, "{\"program\"");
-
-	return at ? json_loads(at, JSON_DISABLE_EOF_CHECK, NULL) : NULL;
+	return strstr(text, "{\"program\"");
 }
 
 __attribute__((format(printf, 2, 3))) static void explain(struct va_checked *out, const char *fmt,
@@ -222,9 +220,28 @@ __attribute__((format(printf, 2, 3))) static void explain(struct va_checked *out
 	va_end(ap);
 }
 
-static void judge(struct program *program, int status, struct va_checked *out)
+/* What a library complains of, say an address that it cannot have, stands on lines of its own in
+ * front of the result, and tells more than what came of it. */
+static void add_complaints(const char *text, const char *json, struct va_checked *out)
 {
-	*out = (struct va_checked){.found = find_json(program->text)};
+	for (const char *line = text; line < json;) {
+		const char *end = memchr(line, '\n', (size_t)(json - line));
+		int length = (int)((end ? end : json) - line);
+		size_t used = strlen(out->reason);
+
+		if (length && strncmp(line, "verbs-check:", strlen("verbs-check:")) != 0)
+			snprintf(out->reason + used, sizeof(out->reason) - used, "; it said: %.*s",
+				 length, line);
+		line += length + 1;
+	}
+}
+
+static void judge(const struct program *program, int status, struct va_checked *out)
+{
+	const char *json = find_json(program->text);
+
+	*out = (struct va_checked){.found = json ? json_loads(json, JSON_DISABLE_EOF_CHECK, NULL)
+						 : NULL};
 	if (WIFSIGNALED(status))
 		explain(out, "verbs-check ended by signal %d (%s)", WTERMSIG(status),
 			strsignal(WTERMSIG(status)));
@@ -235,6 +252,8 @@ static void judge(struct program *program, int status, struct va_checked *out)
 		explain(out, "%.600s",
 			*roce_json_text(out->found, "found") ? roce_json_text(out->found, "found")
 							     : program->text);
+	if (*out->reason && out->found)
+		add_complaints(program->text, json, out);
 }
 
 void va_check_run(struct va_run *run, const struct va_check *check, struct va_checked *out)

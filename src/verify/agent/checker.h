@@ -19,8 +19,8 @@ struct va_check {
 };
 
 struct va_checked {
-	json_t *found;	  /* its JSON, for json_decref(); NULL: it gave none */
-	char reason[700]; /* what was wrong; "": nothing */
+	json_t *found;	   /* its JSON, for json_decref(); NULL: it gave none */
+	char reason[1024]; /* what was wrong; "": nothing */
 };
 
 /* Called on both sides; returns when both programs have ended. va_fail() when that is not in the

@@ -33,16 +33,20 @@ static void own_address(struct va_run *run, char out[INET6_ADDRSTRLEN])
 	va_device_close(run, &device);
 }
 
-static int run_example(struct va_run *run, const char *role, const char *address,
+/* Before the other side hears anything: it would try in vain, and tell that in place of this. */
+static void find_example(struct va_run *run, char program[VA_PATH_BYTES])
+{
+	if (!va_program_find(run, "ud_checked", program))
+		va_skip(run, "ud_checked is not installed beside verify-agent");
+}
+
+static int run_example(struct va_run *run, char *program, const char *role, const char *address,
 		       char text[OUTPUT_BYTES])
 {
-	char program[VA_PATH_BYTES];
 	char blocks[24];
 	char *argv[8] = {program};
 	int n = 1;
 
-	if (!va_program_find(run, "ud_checked", program))
-		va_skip(run, "ud_checked is not installed beside verify-agent");
 	snprintf(blocks, sizeof(blocks), "%llu", (unsigned long long)va_number(run, "blocks"));
 	if (va_flag(run, "unchecked"))
 		argv[n++] = (char *)(uintptr_t) "--unchecked";
@@ -57,13 +61,15 @@ static int run_example(struct va_run *run, const char *role, const char *address
 void va_ud_repair_initiator(struct va_run *run)
 {
 	char address[INET6_ADDRSTRLEN];
+	char program[VA_PATH_BYTES];
 	char text[OUTPUT_BYTES];
 	int status;
 
+	find_example(run, program);
 	va_impair(run);
 	own_address(run, address);
 	va_send(run, json_string(address));
-	status = run_example(run, "server", address, text);
+	status = run_example(run, program, "server", address, text);
 	if (status)
 		va_fail(run, "the server of ud_checked ended with status %d: %s", status, text);
 	va_barrier(run, "fetched");
@@ -78,15 +84,17 @@ void va_ud_repair_target(struct va_run *run)
 	unsigned int repaired;
 	unsigned int twice;
 	unsigned int wrong;
+	char program[VA_PATH_BYTES];
 	char text[OUTPUT_BYTES];
 	json_t *address;
 	int status = CANNOT_CONNECT;
 
+	find_example(run, program);
 	va_impair(run);
 	address = va_receive(run);
 	/* the server has been started, and may not listen yet */
 	for (int i = 0; i < TRIES; i++) {
-		status = run_example(run, "client", json_string_value(address), text);
+		status = run_example(run, program, "client", json_string_value(address), text);
 		if (status != CANNOT_CONNECT)
 			break;
 		(void)poll(NULL, 0, TRY_MS);
