@@ -9,7 +9,7 @@
 #include <endian.h>
 #include <string.h>
 
-enum { VERSION = 4, DEPTH_WANTED = 64, DEPTH_NEEDED = 32, RD_ATOMIC_WANTED = 16 };
+enum { VERSION = 5, DEPTH_WANTED = 64, DEPTH_NEEDED = 32, RD_ATOMIC_WANTED = 16 };
 
 /* In Soft-RoCE's library (rdma-core 44) lists of several elements given to ibv_wr_set_sge_list()
  * are sent wrong, and ibv_wc_read_qp_num() may give 0; its kernel (6.1) refuses ibv_rereg_mr(). */

@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What UD QPs need beside themselves: an address handle to the other side for each, with a flow
- * label and a traffic class of its own, and the multicast group of the seed, which the QPs of both
- * sides that are members join. Called once a seed, after the QPs are made and before they are
- * connected.
+ * label and a traffic class of its own, and the multicast group of the seed and of this pair, which
+ * the QPs of both sides that are members join. Called once a seed, after the QPs are made and
+ * before they are connected.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "tools/verbs_check/endpoint.h"
 
-#define GROUP_LID 0
+#define GROUP_LID   0
+#define PAIR_FACTOR 0x9e3779b97f4a7c15ull /* of Fibonacci hashing: the upper bits are mixed */
+#define PAIR_SHIFT  24
+
+/* Another pair's program of the same seed may run on the same network at this time. */
+static uint64_t mark_of_pair(const struct vc_endpoint *endpoint, uint32_t side)
+{
+	uint64_t qpns[] = {endpoint->qps[0]->qp_num, endpoint->remote_qpns[0]};
+
+	return (qpns[side] << 32 | qpns[!side]) * PAIR_FACTOR >> PAIR_SHIFT;
+}
 
 /* Of the own family: 239.x.y.z, or ff12::... (not permanent, of link-local scope: scope 1 would not
  * leave the host). */
-static void draw_group(const struct vc_program *program, const union ibv_gid *own,
-		       union ibv_gid *out_group)
+static void draw_group(uint64_t bits, const union ibv_gid *own, union ibv_gid *out_group)
 {
-	uint64_t bits = program->group;
-
 	memset(out_group, 0, sizeof(*out_group));
 	if (vc_gid_is_ipv4(own)) {
 		memcpy(out_group->raw, own->raw, 12);
@@ -85,7 +92,7 @@ enum vc_verdict vc_datagram_create(struct vc_endpoint *endpoint, const struct vc
 	}
 	if (!vc_program_has(program, VC_FEATURE_MULTICAST))
 		return VC_RIGHT;
-	draw_group(program, &device->gid, &endpoint->group);
+	draw_group(program->group ^ mark_of_pair(endpoint, side), &device->gid, &endpoint->group);
 	endpoint->group_ah = create_ah(device, &endpoint->group, GROUP_LID, 0, 0);
 	if (!endpoint->group_ah)
 		return vc_report_unusable(report, "ibv_create_ah of a group: %s", strerror(errno));
