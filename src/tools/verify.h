@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define ROCE_VERIFY_MTU_DEFAULT 1500u /* of the link between namespaces */
 
@@ -77,6 +78,10 @@ int roce_verify_peer_connect(const struct roce_verify_options *options);
 int roce_verify_sides_open(const struct roce_verify_options *options, int peer_fd, int signal_fd,
 			   struct roce_verify_sides *out, struct roce_verify_record *record);
 void roce_verify_sides_close(struct roce_verify_sides *sides, bool is_now);
+
+/* Asks the uroced of this namespace to go if it is one of these processes. True: it stays, for
+ * others use it. */
+bool roce_verify_daemon_dismiss(const pid_t *pids, size_t count);
 
 /* `uroce verify diff`, argv[0] being that word. */
 int roce_verify_diff_command(int argc, char **argv);

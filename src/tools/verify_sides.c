@@ -75,6 +75,7 @@ static int make_launcher(const struct roce_verify_options *o, struct launcher *l
 		l->launch.prepare = set_environment;
 		l->launch.context = &l->place;
 		l->launch.forget = roce_shared_dir_forget;
+		l->launch.dismiss = roce_verify_daemon_dismiss;
 	}
 	return ROCE_EXIT_OK;
 }

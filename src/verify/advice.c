@@ -39,6 +39,15 @@ static const struct advice table[] = {
 	{NULL, "status 4|status 2|status 1 |local ",
 	 "The own side refused the request: limits of the device (max_sge, max message), or the "
 	 "provider library's version."},
+	{NULL, "Address already in use",
+	 "Another user's programs have UDP port 4791 of this network namespace (uroce status): end "
+	 "them, verify as that user, or let root start uroced --share-with USER."},
+	{NULL, "Resource temporarily unavailable",
+	 "A limit of processes and threads is reached (ulimit -u, pids.max of the container): a "
+	 "side has about ten."},
+	{NULL, "Connection timed out|can be created: Connection reset",
+	 "uroced did not answer: uroce status and uroce stop on that side; it may be stopped, the "
+	 "machine overloaded, or its memory limited (ulimit -v)."},
 	{NULL, "Cannot allocate memory|memlock|ENOMEM",
 	 "Locked memory is limited (ulimit -l), or the device is out of objects: rdma resource, "
 	 "programs that are still open."},

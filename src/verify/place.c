@@ -29,9 +29,10 @@
 #define BEGIN_S	       30 /* to make namespaces and start programs, on a busy machine */
 #define LEAVE_S	       5  /* for agents to end by themselves */
 #define TERM_MS	       1500
-#define LINE_MAX_BYTES 200
+#define LINE_MAX_BYTES 250
 #define CHILDREN_MAX   256
 #define ARGUMENTS_MAX  16
+#define DAEMON	       "uroced"
 
 struct set_up {
 	const struct roce_verify_launch *launch;
@@ -89,9 +90,8 @@ static void enter_namespace(const struct set_up *s, enum roce_verify_side side, 
 	pid_t peer;
 
 	if (unshare(CLONE_NEWNET))
-		die(s, errno,
-		    "no network namespace (a kernel without them, or limited by "
-		    "/proc/sys/user/max_net_namespaces)");
+		die(s, errno == ENOSPC ? 0 : errno, "no network namespace%s",
+		    errno == ENOSPC ? ": /proc/sys/user/max_net_namespaces is reached" : "");
 	need(s, roce_veth_loopback_up(), "lo cannot be set up");
 	signal_ready(keeper);
 	if (side == ROCE_VERIFY_INITIATOR) {
@@ -181,10 +181,11 @@ static void enter_user_namespace(const struct set_up *s)
 	gid_t gid = getegid();
 
 	if (unshare(CLONE_NEWUSER))
-		die(s, errno,
+		die(s, errno == ENOSPC ? 0 : errno,
 		    "no user namespace, which network namespaces need without privilege (run it "
 		    "as root, in a container with CAP_SYS_ADMIN, or verify with --self-test, "
-		    "--system or --peer)");
+		    "--system or --peer)%s",
+		    errno == ENOSPC ? ": /proc/sys/user/max_user_namespaces is reached" : "");
 	write_file(s, "/proc/self/setgroups", "deny");
 	snprintf(map, sizeof(map), "0 %u 1", uid);
 	write_file(s, "/proc/self/uid_map", map);
@@ -244,11 +245,10 @@ static void pass_turns(struct set_up *s)
 	signal_ready(fd[ROCE_VERIFY_TARGET]);
 }
 
-static void signal_children(int sig)
+static size_t list_children(pid_t pids[CHILDREN_MAX])
 {
 	char path[64];
-	pid_t pids[CHILDREN_MAX];
-	int count = 0;
+	size_t count = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)gettid());
@@ -257,14 +257,42 @@ static void signal_children(int sig)
 		count++;
 	if (f)
 		fclose(f);
-	while (count--)
-		(void)kill(pids[count], sig);
+	return count;
 }
 
-/* Reaps until nobody is left, or `ms` are over. True: nobody. */
-static bool reap_all(uint64_t ms)
+/* By its name, which its own keeper's begins with, too. */
+static bool is_daemon(pid_t pid)
+{
+	char path[64];
+	char name[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	f = fopen(path, "re");
+	if (f && !fgets(name, sizeof(name), f))
+		name[0] = '\0';
+	if (f)
+		fclose(f);
+	return strncmp(name, DAEMON, strlen(DAEMON)) == 0;
+}
+
+static size_t list_some(pid_t pids[CHILDREN_MAX], bool is_of_daemons)
+{
+	size_t count = list_children(pids);
+	size_t some = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (is_daemon(pids[i]) == is_of_daemons)
+			pids[some++] = pids[i];
+	}
+	return some;
+}
+
+/* Waits for all of them, or those who are no daemons, until `ms` are over. True: nobody is left. */
+static bool reap(bool is_all, uint64_t ms)
 {
 	roce_ns_t deadline = roce_clock_now() + ms * ROCE_NS_PER_MS;
+	pid_t pids[CHILDREN_MAX];
 
 	for (;;) {
 		pid_t pid = waitpid(-1, NULL, WNOHANG);
@@ -274,6 +302,8 @@ static bool reap_all(uint64_t ms)
 		if (pid == 0) {
 			struct timespec pause = {.tv_nsec = 10000000};
 
+			if (!is_all && !list_some(pids, false))
+				return true;
 			if (roce_clock_now() >= deadline)
 				return false;
 			nanosleep(&pause, NULL);
@@ -281,19 +311,42 @@ static bool reap_all(uint64_t ms)
 	}
 }
 
-/* Daemons first hear that they should go; one of theirs that appears meanwhile does, too. */
-static void end_children(void)
+static void signal_children(bool is_all, int sig)
+{
+	pid_t pids[CHILDREN_MAX];
+	size_t count = is_all ? list_children(pids) : list_some(pids, false);
+
+	while (count--)
+		(void)kill(pids[count], sig);
+}
+
+/* Each first hears that it should go; one that appears meanwhile does, too. */
+static void end_children(bool is_all)
 {
 	for (int i = 0; i < 3; i++) {
-		signal_children(SIGTERM);
-		if (reap_all(TERM_MS / 3))
+		signal_children(is_all, SIGTERM);
+		if (reap(is_all, TERM_MS / 3))
 			return;
 	}
 	for (int i = 0; i < 10; i++) {
-		signal_children(SIGKILL);
-		if (reap_all(100))
+		signal_children(is_all, SIGKILL);
+		if (reap(is_all, 100))
 			return;
 	}
+}
+
+static void end_all(const struct set_up *s)
+{
+	pid_t daemons[CHILDREN_MAX];
+	size_t count;
+
+	if (!s->mtu && s->launch->dismiss) {
+		end_children(false);
+		count = list_some(daemons, true);
+		if (!count || s->launch->dismiss(daemons, count) || reap(true, TERM_MS / 3))
+			return;
+	}
+	end_children(true);
 }
 
 static bool is_agent(const struct set_up *s, pid_t pid)
@@ -319,7 +372,7 @@ static bool keep(const struct set_up *s, const sigset_t *signals)
 			is_good &= !is_agent(s, pid) || status == 0;
 		}
 	}
-	end_children();
+	end_all(s);
 	return is_good && left <= 0;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Where the two agents run, and their processes. All of them are children of one keeper, which ends
- * them and whatever they leave behind (daemons too) when the run is over, when it is told to, or
- * when this program has gone in any way; network namespaces go with the last process in them. It
- * exits with 0 when the agents had been told to go.
+ * them and whatever they leave behind (daemons too, unless others use them) when the run is over,
+ * when it is told to, or when this program has gone in any way; network namespaces go with the last
+ * process in them. It exits with 0 when the agents had been told to go.
  */
 #ifndef ROCE_VERIFY_PLACE_H
 #define ROCE_VERIFY_PLACE_H
@@ -24,6 +24,9 @@ struct roce_verify_launch {
 	/* Called in each network namespace that was made, when all that was in it has ended; may be
 	 * NULL. */
 	void (*forget)(void);
+	/* Called where no namespace was made, with the daemons that agents have left. True: they
+	 * stay, for others use them; else they are ended. May be NULL. */
+	bool (*dismiss)(const pid_t *pids, size_t count);
 	int signal_fd; /* readable when there shall be no run any more; -1: none */
 	/* What it is told beside its socket, up to a NULL; or NULL. */
 	const char *const *arguments;

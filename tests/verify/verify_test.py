@@ -256,6 +256,9 @@ class SelfTest(Verify):
                 report = json.load(f)
             self.assertEqual(report["place"], "here")
             self.assertEqual(report["totals"]["fail"] + report["totals"]["skipped"], 0)
+            # nobody else used the daemon
+            status, said = process.run([program("uroce"), "status"], prefix=place.a.prefix())
+            self.assertEqual((status, "no uroced" in said), (1, True), said)
 
     def test_a_limit_of_descriptors_is_named(self):
         done = subprocess.run(["prlimit", "--nofile=64", program("uroce"), "verify", "--self-test"],
