@@ -5,7 +5,9 @@
  */
 #include "tools/command.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -292,13 +294,17 @@ static void hold_standard_descriptors(void)
 
 int main(int argc, char **argv)
 {
+	bool is_flushed;
 	int rc;
 
 	hold_standard_descriptors();
 	rc = dispatch(argc, argv);
 
-	if (fflush(stdout) || ferror(stdout)) {
-		perror("uroce: standard output");
+	/* What went wrong earlier has left no errno. */
+	is_flushed = fflush(stdout) == 0;
+	if (!is_flushed || ferror(stdout)) {
+		fprintf(stderr, "uroce: standard output: %s\n",
+			is_flushed ? "not all could be written" : strerror(errno));
 		return ROCE_EXIT_FAILED;
 	}
 	return rc;

@@ -97,5 +97,71 @@ class Left(Verify):
         self.assertFalse(os.path.exists(self.json))
 
 
+class Missing(Verify):
+    """What a run needs, or its reports."""
+
+    def test_namespaces(self):
+        for name, reason in (("user", "which network namespaces need without privilege"),
+                             ("net", "no network namespace")):
+            limit = f"/proc/sys/user/max_{name}_namespaces"
+            done = process.Process(
+                ["sh", "-c", f'echo 0 > {limit}; exec "$@"', "sh", *(
+                    ["setpriv", "--bounding-set", "-sys_admin,-net_admin"] if name == "user" else []),
+                 program("uroce"), "verify", "--plan", self.write(PLAN)], prefix=["unshare", "-Ur"])
+            self.assertEqual(done.wait(60), 2, done.output())
+            self.assertIn(reason, done.output())
+            self.assertIn(f"{limit} is reached", done.output())
+
+    def test_tc(self):
+        report = self.run_plan(LONG.replace("kind: latency", "kind: bandwidth").replace(
+            "op: write, size: 8, iterations: 10000000", "shape: 1Gb/s"), "--only", "a/long",
+            env={**os.environ, "PATH": "/nowhere"})
+        self.assertEqual(verdicts(report), {"a/long": "skipped"})
+        self.assertIn("there is no tc (iproute2) to shape a link with", report["cases"][0]["reason"])
+
+    def test_room_for_a_report(self):
+        for prefix, path, reason in (([], "/dev/full", "No space left on device"),
+                                     (["prlimit", "--fsize=2000"], self.json, "File too large")):
+            done = process.Process([program("uroce"), "verify", "--plan", self.write(LONG), "--only",
+                                    "a/first", "--json", path], prefix=prefix)
+            self.assertEqual(done.wait(60), 1, done.output())
+            self.assertIn("1 passed", done.output())
+            self.assertIn(f"{path}: {reason}", done.output())
+
+    def test_room_for_the_terminals_words(self):
+        done = process.Process(["sh", "-c", '"$@" >/dev/full', "sh", program("uroce"), "verify",
+                                "--plan", self.write(LONG), "--only", "a/first"])
+        self.assertEqual(done.wait(60), 1, done.output())
+        self.assertRegex(done.output(), "standard output: (not all could|No space)")
+
+    def test_memory_for_a_region(self):
+        plan = LONG.replace("kind: latency", "kind: registration").replace(
+            "op: write, size: 8, iterations: 10000000", "size: 1GiB")
+        done = process.Process([program("uroce"), "verify", "--plan", self.write(plan), "--only",
+                                "a/long", "--json", self.json], prefix=["prlimit", "--as=900000000"])
+        if done.wait(120) != 0 and not os.path.exists(self.json):
+            self.skipTest("a sanitizer's own memory is more than that")
+        with open(self.json, encoding="utf-8") as f:
+            case = json.load(f)["cases"][0]
+        self.assertEqual(case["verdict"], "skipped", done.output())
+        self.assertRegex(case["reason"], r"\d+ MiB of memory are free, 1088 MiB are needed")
+
+
+class Together(Verify):
+    """Runs at the same time, in one network namespace."""
+
+    def test_the_one_that_began_is_interrupted(self):
+        """Its daemon stays for the others, and they do not hear each other's multicast."""
+        with topology.Loopback() as place:
+            first = self.start("--self-test", "--repeat", "100", ns=place.a)
+            process.wait_until(lambda: "pass" in first.output(), 60, "its first case")
+            others = [self.start("--self-test", ns=place.a) for _ in range(2)]
+            process.wait_until(lambda: all("pass" in o.output() for o in others), 60, "their first")
+            first.kill(signal.SIGINT)
+            self.assertEqual(first.wait(30), 130, first.output())
+            for other in others:
+                self.assertEqual(other.wait(60), 0, other.output())
+
+
 if __name__ == "__main__":
     sys.exit(unit.run(runs.set_build))

@@ -7,6 +7,7 @@
 #include "verify/agent/huge.h"
 #include "verify/agent/kind.h"
 #include "verify/agent/measure.h"
+#include "verify/agent/room.h"
 #include "verify/agent/work.h"
 
 #include "base/clock.h"
@@ -15,6 +16,7 @@
 #include <sys/mman.h>
 
 #define TOUCHED_BYTES 4096u
+#define SMALL_PAGE    4096u
 #define STEP	      8 /* from a size to the next */
 
 struct registration {
@@ -33,7 +35,7 @@ static size_t page_of(const struct va_run *run)
 {
 	if (va_is(run, "page", "2m"))
 		return (size_t)2 << 20;
-	return va_is(run, "page", "1g") ? (size_t)1 << 30 : 4096;
+	return va_is(run, "page", "1g") ? (size_t)1 << 30 : SMALL_PAGE;
 }
 
 static void set_up(struct va_run *run, struct registration *r)
@@ -118,6 +120,8 @@ void va_registration_initiator(struct va_run *run)
 	roce_ns_t begun;
 
 	set_up(run, &r);
+	if (r.page == SMALL_PAGE) /* huge ones are set aside, and counted when they are mapped */
+		va_room_need_here(run, r.largest);
 	r.curve = json_array();
 	begun = roce_clock_now();
 	r.memory = va_pages_map(run, r.page, r.largest);

@@ -50,6 +50,16 @@ void va_room_need(struct va_run *run, uint64_t bytes)
 			is_shared ? " for both sides on this machine" : "");
 }
 
+void va_room_need_here(struct va_run *run, uint64_t bytes)
+{
+	uint64_t left = bytes < SMALL_BYTES ? UINT64_MAX : roce_memory_left();
+
+	if (left < bytes + SMALL_BYTES)
+		va_skip(run, "%llu MiB of memory are free, %llu MiB are needed",
+			(unsigned long long)(left >> 20),
+			(unsigned long long)((bytes + SMALL_BYTES) >> 20));
+}
+
 void va_room_buffer(struct va_run *run, struct va_device *device, size_t bytes, unsigned int access,
 		    struct va_buffer *out)
 {
