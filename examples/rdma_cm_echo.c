@@ -114,6 +114,7 @@ static void echo(struct client *c)
 	c->is_sending = 1;
 	need(rdma_post_recv(c->id, c, c->in, BYTES, c->mr) == 0, "rdma_post_recv");
 	need(rdma_post_send(c->id, c, c->out, bytes, c->mr, 0) == 0, "rdma_post_send");
+	echoed++; /* not with its completion: a client that has it may leave before that is here */
 }
 
 static void on_completion(const struct ibv_wc *wc)
@@ -126,7 +127,6 @@ static void on_completion(const struct ibv_wc *wc)
 		c->waiting_bytes = wc->byte_len;
 	} else {
 		c->is_sending = 0;
-		echoed++;
 	}
 	echo(c);
 }
