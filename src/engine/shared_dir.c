@@ -71,19 +71,22 @@ static uint64_t boot_number(void)
 	return roce_hash(ROCE_HASH_START, id, n > 0 ? (size_t)n : 0);
 }
 
-static bool is_ours_alone(const char *path)
+static bool is_ours_alone(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) && st->st_uid == geteuid() &&
+	       !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* -EACCES: a stranger has the name. -ENOENT: what was there is being removed. */
+static int make_dir(const char *path)
 {
 	struct stat st;
 
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-	       !(st.st_mode & (S_IWGRP | S_IWOTH));
-}
-
-static int make_dir(const char *path)
-{
 	if (mkdir(path, 0700) != 0 && errno != EEXIST)
 		return -errno;
-	return is_ours_alone(path) ? 0 : -EACCES;
+	if (lstat(path, &st) != 0)
+		return -errno;
+	return is_ours_alone(&st) ? 0 : -EACCES;
 }
 
 static bool is_in_memory(const char *path)
@@ -108,8 +111,9 @@ static int find_base(char out[ROCE_SHARED_DIR_MAX])
 			if (err != -EACCES)
 				break;
 		}
-		if (!err)
-			return 0;
+		/* a name that is free again is not passed over for another one */
+		if (!err || err == -ENOENT)
+			return err;
 	}
 	return err;
 }
