@@ -248,18 +248,23 @@ static void tell_displaced(struct state *s)
 
 	if (!s->displaced || now < s->told_at + TELL_MS * ROCE_NS_PER_MS)
 		return;
-	say("%u connections without a word of the token were closed to make room for others",
-	    s->displaced);
+	say("%u connection%s without a word of the token closed to make room for others",
+	    s->displaced, s->displaced == 1 ? " was" : "s were");
 	s->displaced = 0;
 	s->told_at = now;
 }
 
-static void accept_one(struct state *s, uint32_t place)
+static void accept_one(struct state *s)
 {
-	int fd = accept4(s->server->listener, NULL, NULL, SOCK_CLOEXEC);
+	/* Asked now, not before waiting: by now the oldest one may be the run. */
+	uint32_t place = find_place(s);
 	struct connection *c = &s->connections[place];
 	pid_t self = getpid();
+	int fd;
 
+	if (place == CONNECTIONS_MAX)
+		return;
+	fd = accept4(s->server->listener, NULL, NULL, SOCK_CLOEXEC);
 	if (fd < 0) {
 		if (errno != EAGAIN && errno != ECONNABORTED)
 			(void)poll(NULL, 0, WITHOUT_MS);
@@ -306,28 +311,28 @@ static void end_all(struct state *s)
 
 static void serve_one(struct state *s, int signals, bool *is_ending)
 {
-	uint32_t place = find_place(s);
+	bool has_room = find_place(s) < CONNECTIONS_MAX;
 	struct signalfd_siginfo info;
 	/* Where there is no room now the next ones wait in the kernel's queue. */
 	struct pollfd p[] = {
 		{.fd = signals, .events = POLLIN},
-		{.fd = place < CONNECTIONS_MAX ? s->server->listener : -1, .events = POLLIN},
+		{.fd = has_room ? s->server->listener : -1, .events = POLLIN},
 	};
 
-	(void)poll(p, 2, place == CONNECTIONS_MAX ? TURN_LOOK_MS : s->displaced ? TELL_MS : -1);
+	(void)poll(p, 2, !has_room ? TURN_LOOK_MS : s->displaced ? TELL_MS : -1);
 	while (read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 		*is_ending |= info.ssi_signo != SIGCHLD;
 	reap(s);
 	tell_displaced(s);
 	if (p[1].revents && !*is_ending)
-		accept_one(s, place);
+		accept_one(s);
 }
 
 enum roce_verify_served roce_verify_serve(const struct roce_verify_server *server)
 {
 	struct state s = {.server = server};
+	enum roce_verify_served served = ROCE_VERIFY_SERVED_UNTIL_SIGNAL;
 	bool is_ending = false;
-	bool has_run;
 	sigset_t set;
 	int signals;
 
@@ -343,11 +348,11 @@ enum roce_verify_served roce_verify_serve(const struct roce_verify_server *serve
 	}
 	while (!is_ending && !(server->is_once && s.has_run))
 		serve_one(&s, signals, &is_ending);
-	has_run = s.has_run;
+	/* Who has the next turn already is ended below: that is not how this run ended. */
+	if (server->is_once && s.has_run)
+		served = s.is_whole ? ROCE_VERIFY_SERVED_RUN : ROCE_VERIFY_SERVED_BROKEN;
 	end_all(&s);
 	close(signals);
 	(void)munmap(s.shared, sizeof(*s.shared));
-	if (!server->is_once || !has_run)
-		return ROCE_VERIFY_SERVED_UNTIL_SIGNAL;
-	return s.is_whole ? ROCE_VERIFY_SERVED_RUN : ROCE_VERIFY_SERVED_BROKEN;
+	return served;
 }

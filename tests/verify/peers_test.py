@@ -359,6 +359,40 @@ class Peers(Verify):
         self.assertLess(time.monotonic() - began, 4)  # it waits for none of them
         strangers.kill()
 
+    def test_run_that_took_long_to_prove_its_token(self):
+        """It was the next to make room for another one; now it is the run, and does not."""
+        server = self.serve()
+        script = ("import socket, sys, threading, time\n"
+                  "listener = socket.create_server(('127.0.0.1', 7001))\n"
+                  "print('listening', flush=True)\n"
+                  "def come():\n"
+                  "    return socket.create_connection((sys.argv[1], int(sys.argv[2])))\n"
+                  "def pass_on(a, b):\n"
+                  "    while got := a.recv(65536):\n"
+                  "        b.sendall(got)\n"
+                  "    b.shutdown(socket.SHUT_WR)\n"
+                  "client, server = listener.accept()[0], come()\n"
+                  "client.sendall(server.recv(65536))\n"
+                  "begin = client.recv(65536)\n"
+                  "strangers = [come() for _ in range(63)]\n"
+                  "time.sleep(1)\n"
+                  "server.sendall(begin)\n"
+                  "client.sendall(server.recv(65536))\n"
+                  "strangers.append(come())\n"
+                  "threading.Thread(target=pass_on, args=(server, client)).start()\n"
+                  "pass_on(client, server)\n")
+        between = process.Process([sys.executable, "-c", script, self.place.ipv4, str(PORT)],
+                                  prefix=self.place.b.prefix())
+        process.wait_until(lambda: "listening" in between.output(), 20, "who is between")
+        done = self.peer("--plan", self.write(PLAN), "--only", "function/rc_send", "--json",
+                         self.json, address="127.0.0.1:7001")
+        done.wait(60)  # its devices are not those that it would have without who is between
+        self.assertIn("function/rc_send", done.output())
+        with open(self.json, encoding="utf-8") as f:
+            self.assertTrue(json.load(f)["complete"], done.output() + server.output())
+        self.assertEqual(between.wait(20), 0, between.output())
+        self.stop(server)
+
     def test_what_was_overheard(self):
         """Words of a handshake that are said again prove nothing, to neither end."""
         server = self.serve()
