@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `uroce verify` and `uroce perf` do alike around a run: signals, files, the exit status. */
+/* What `uroce verify` and `uroce perf` do alike around a run: signals, the exit status. */
 #include "tools/command.h"
 #include "tools/verify.h"
 
@@ -72,6 +72,8 @@ int roce_verify_run_plan(const struct roce_verify_options *options, struct roce_
 			return ROCE_EXIT_USAGE;
 	}
 	if (!roce_verify_record_init(&record, plan, (uint32_t)options->repeat)) {
+		if (peer_fd >= 0)
+			close(peer_fd);
 		fprintf(stderr, "uroce %s: out of memory\n", options->command);
 		return ROCE_EXIT_USAGE;
 	}

@@ -23,7 +23,7 @@ struct roce_verify_file {
 /* "-". */
 bool roce_verify_is_on_stdout(const char *path);
 /* A file that cannot be written is better known before the run than after it. NULL: none. An exit
- * status; nothing is left of a file that was not there. */
+ * status; nothing is left of a file that was not there, unless a link leads to it. */
 int roce_verify_check_writable(const char *command, const char *path);
 /* Whether a later report takes the place of an earlier one, in place of coming behind it. */
 bool roce_verify_is_replaced(const char *path);

@@ -10,7 +10,7 @@
 #define BETWEEN_S      1
 #define OVERDUE_FACTOR 2
 #define OVERDUE_S      1
-#define SHARE	       50 /* times as long as one takes there is none */
+#define SHARE	       50 /* times as long as one took there is no other */
 
 static double clock_s(void)
 {

@@ -24,7 +24,7 @@ struct roce_verify_others_sum {
 
 /* Whether the run's figures say little because of them: single cases do not make it. */
 bool roce_verify_others_are_many(const struct roce_verify_others_sum *sum);
-/* "other programs had 71% of this machine's processors, more than 10% in 5 of 97 cases that were
+/* "other programs had 71% of this machine's processors, more than 5% in 9 of 97 cases that were
  * run: its times and rates say little". */
 void roce_verify_others_text(const struct roce_verify_others_sum *sum, const char *whose, char *out,
 			     size_t size);

@@ -22,9 +22,7 @@
 #define TICK_MS	 100
 #define HELLO_S	 60
 #define GRACE_MS 3000
-#define LATE_MAX                                                                        \
-	3 /* cases in a row that are not ended in their time: what follows would not be \
-	   */
+#define LATE_MAX 3 /* cases in a row that are not ended in their time: the rest would not be */
 
 struct runner {
 	const struct roce_verify_run_options *options;
