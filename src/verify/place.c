@@ -454,6 +454,7 @@ static int read_report(int fd, int signal_fd, char *err, size_t err_size)
 	return rc;
 }
 
+/* After an error the caller closes the place: the keeper may be there already. */
 static int begin(struct set_up *s, struct roce_verify_place *out, char *err, size_t err_size)
 {
 	pid_t self = getpid();
@@ -479,8 +480,6 @@ static int begin(struct set_up *s, struct roce_verify_place *out, char *err, siz
 	}
 	rc = read_report(report[0], s->launch->signal_fd, err, err_size);
 	close(report[0]);
-	if (rc)
-		roce_verify_place_close(out, true);
 	return rc;
 }
 
