@@ -3,6 +3,7 @@
 byte, status and count compared on both sides. This is where data is shown to be right."""
 import os
 import re
+import tempfile
 
 from harness import pair, process
 from harness.report import Failed
@@ -93,3 +94,17 @@ for _name, _where in (("lo", "lo"), ("veth-1500", ("pair", 1500)), ("veth-9000",
         count = ctx.pick(50, 500, 2000)
         verbs_check(ctx, count, "--qps", 16, "--ops", 400)
         return f"{count} seeds"
+
+
+@row("verbs-check/same-numbers", ("pair", 1500))
+def same_numbers(ctx):
+    """Each side draws its QP numbers, and now and then both have one: who sent a datagram is known
+    by its address then."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "same_random.c")
+    with tempfile.TemporaryDirectory() as folder:
+        library = os.path.join(folder, "same_random.so")
+        status, output = process.run(["cc", "-shared", "-fPIC", "-o", library, source])
+        if status != 0:
+            raise Failed(f"cc: status {status}\n{output}")
+        verbs_check(ctx, 20, "--transport", "ud", env={"LD_PRELOAD": library})
+    return "20 seeds"

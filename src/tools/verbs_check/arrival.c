@@ -284,18 +284,32 @@ static bool find_qp(const struct vc_run *run, uint32_t qpn, struct origin *origi
 	return false;
 }
 
-/* The sender of a datagram: a QP of the other side, or of this one in its group. */
-static bool find_sender(const struct vc_run *run, const struct ibv_wc *wc, struct origin *origin)
+/* Whether a QP of the side has the number; `lane` is then its. */
+static bool find_qp_number(const struct vc_run *run, uint32_t side, uint32_t qpn, uint32_t *lane)
 {
-	for (origin->lane = 0; origin->lane < run->program->qp_count; origin->lane++) {
-		origin->from = !run->side;
-		if (run->endpoint->remote_qpns[origin->lane] == wc->src_qp)
-			return true;
-		origin->from = run->side;
-		if (run->endpoint->qps[origin->lane]->qp_num == wc->src_qp)
+	const struct vc_endpoint *e = run->endpoint;
+
+	for (*lane = 0; *lane < run->program->qp_count; (*lane)++) {
+		if ((side == run->side ? e->qps[*lane]->qp_num : e->remote_qpns[*lane]) == qpn)
 			return true;
 	}
 	return false;
+}
+
+/* The sender of a datagram: a QP of the other side, or of this one in its group. Each has its own
+ * numbers, so a QP of both may have this one: the header's address decides then. */
+static bool find_sender(const struct vc_run *run, const struct ibv_wc *wc, struct origin *origin)
+{
+	struct vc_grh_place place = {.pool = origin->pool, .index = origin->index};
+	uint32_t theirs, own;
+	bool is_theirs = find_qp_number(run, !run->side, wc->src_qp, &theirs);
+	bool is_own = find_qp_number(run, run->side, wc->src_qp, &own);
+
+	if (is_theirs && is_own)
+		is_theirs = vc_grh_is_from(run, &place, !run->side);
+	origin->from = is_theirs ? !run->side : run->side;
+	origin->lane = is_theirs ? theirs : own;
+	return is_theirs || is_own;
 }
 
 static enum vc_verdict end_receive(struct vc_run *run, const struct origin *origin,

@@ -103,10 +103,25 @@ static enum vc_verdict keep_return(struct vc_run *run, const struct ibv_wc *wc,
 	return VC_RIGHT;
 }
 
+static const union ibv_gid *gid_of(const struct vc_run *run, uint32_t side)
+{
+	return side == run->side ? &run->device->gid : &run->peer_gid;
+}
+
+bool vc_grh_is_from(const struct vc_run *run, const struct vc_grh_place *place, uint32_t side)
+{
+	const union ibv_gid *source = gid_of(run, side);
+	uint8_t bytes[VC_GRH_BYTES];
+
+	copy_header(run, place, bytes);
+	return vc_gid_is_ipv4(source) ? memcmp(bytes + IPV4_SOURCE, source->raw + 12, 4) == 0
+				      : memcmp(bytes + IPV6_SOURCE, source->raw, 16) == 0;
+}
+
 enum vc_verdict vc_grh_check(struct vc_run *run, const struct ibv_wc *wc,
 			     struct vc_grh_place *place)
 {
-	const union ibv_gid *source = place->from == run->side ? &run->device->gid : &run->peer_gid;
+	const union ibv_gid *source = gid_of(run, place->from);
 	uint8_t bytes[VC_GRH_BYTES];
 
 	if (!(wc->wc_flags & IBV_WC_GRH) || wc->pkey_index != 0)

@@ -107,6 +107,8 @@ struct vc_grh_place {
 
 /* Before a receive is posted: no byte that could be a header. */
 void vc_grh_blank(const struct vc_run *run, const struct vc_receive *receive);
+/* Whether the header at this place names that side as the sender; of one address, both. */
+bool vc_grh_is_from(const struct vc_run *run, const struct vc_grh_place *place, uint32_t side);
 enum vc_verdict vc_grh_check(struct vc_run *run, const struct ibv_wc *wc,
 			     struct vc_grh_place *place);
 
