@@ -400,7 +400,7 @@ static void compare__says_that_a_run_was_disturbed(void **state)
 	compare(&p, -1);
 	text = write_text(&p, false);
 	must_have(text, "caution after: other programs had 31% of the initiator's processors, more "
-			"than 5% in 1 of 2 cases that were run");
+			"than 10% in 1 of 2 cases that were run");
 	must_not_have(text, "caution before");
 	must_have(text, "10% allowed; other programs 2% -> 40%");
 	assert_true(strstr(text, "caution") < strstr(text, "Worse"));
@@ -435,7 +435,7 @@ static void compare__says_that_a_case_was_disturbed(void **state)
 	compare(&p, -1);
 	text = write_text(&p, false);
 	must_have(text, "caution before: other programs had 0% of the initiator's processors, more "
-			"than 5% in 1 of 2 cases");
+			"than 10% in 1 of 2 cases");
 	must_not_have(text, "caution after");
 	free(text);
 	end(&p);

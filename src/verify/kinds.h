@@ -192,13 +192,13 @@
 	  "messages up to this size are sent inline where the device can", NULL)
 
 /* Both directions together where both are used. `line` is the share of a shaped line that packets
- * with all their headers took, in the direction that had less: the median of twentieths of the duration, so that a
- * pause of the machine is not taken for a slow adapter; `line_whole` is that of all of it. `target_cpu` is the processor time of the
+ * with all their headers took, in the direction that had less, and `line_median` that of most of the
+ * time: the median of twentieths of the duration, which a pause does not change. `target_cpu` is the processor time of the
  * target's process while messages came, in percent of one processor: of the program and, where the adapter is
  * software, of the adapter's thread beside it, so that both together may have more than 100. */
 #define ROCE_VERIFY_NUMBERS_BANDWIDTH(M)                                                           \
 	M("rate", RATE) M("messages", FREQUENCY) M("lost", PERCENT) M("line", PERCENT)             \
-	M("line_whole", PERCENT) M("target_cpu", CPU)
+	M("line_median", PERCENT) M("target_cpu", CPU)
 
 #define ROCE_VERIFY_SIMULATED(X, T)                                                                \
 	X(T, rate, "rate", RATE, "100G", "1G", "800G", NULL, 0, "of the simulated link", NULL)     \

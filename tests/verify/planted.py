@@ -212,7 +212,7 @@ ROWS = [
         "4096", "1024", "write_16_qps", "write_64_qps", "write_both", "write_both_4_qps",
         "write_both_16_qps", "write_both_64_qps", "read", "read_64_qps", "read_both",
         "read_both_64_qps", "send", "send_64_qps", "send_both", "send_both_64_qps")),
-    *(("slow-line", EACH, f"line/{case}", r"line \d", TIMED) for case in (
+    *(("slow-line", EACH, f"line/{case}", r"line(_median)? \d", TIMED) for case in (
         "1g", "1g_read", "1g_send", "1g_write_imm", "1g_write_both", "1g_read_both", "1g_send_both",
         "1g_write_imm_both", "1g_write_4_qps", "1g_write_16_qps", "1g_write_64_qps",
         "1g_read_64_qps", "1g_send_64_qps", "1g_write_both_64_qps", "1g_read_both_64_qps", "5g",

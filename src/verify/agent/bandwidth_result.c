@@ -142,13 +142,13 @@ static json_t *rates_of(const struct va_parts *parts)
 }
 
 /* In percent of the line; a curve of its parts, over when they began, comes behind the others. */
-static double usual_percent(const struct flow *flow, double line, double seconds, const char *name,
-			    json_t *curves)
+static double median_percent(const struct flow *flow, double line, double seconds, const char *name,
+			     json_t *curves)
 {
 	double percents[VA_PARTS];
 	uint32_t count = (uint32_t)json_array_size(flow->parts);
 	json_t *points = json_array();
-	double usual;
+	double median;
 
 	for (uint32_t i = 0; i < count && i < VA_PARTS; i++) {
 		percents[i] = 100 * json_number_value(json_array_get(flow->parts, i)) / line;
@@ -158,8 +158,8 @@ static double usual_percent(const struct flow *flow, double line, double seconds
 	json_array_append_new(curves,
 			      json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", name, "x", "time",
 					"x_unit", "s", "unit", "%", "points", points));
-	usual = va_parts_usual(percents, count < VA_PARTS ? count : VA_PARTS);
-	return usual > 0 ? usual : 100 * flow->messages / flow->seconds / line;
+	median = va_parts_median(percents, count < VA_PARTS ? count : VA_PARTS);
+	return median > 0 ? median : 100 * flow->messages / flow->seconds / line;
 }
 
 /*
@@ -174,23 +174,23 @@ static void report_line(struct va_run *run, const struct va_bandwidth *b, const 
 	double line = bits / 8 / bytes_on_line(b); /* messages per second */
 	double seconds = (double)va_number(run, "duration") / ROCE_NS_PER_S;
 	json_t *curves = json_array();
-	double least = 0, least_whole = 0;
+	double least = 0, least_median = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		double whole = 100 * flows[i].messages / flows[i].seconds / line;
-		double usual =
-			usual_percent(&flows[i], line, seconds, names[i ^ b->is_fetching], curves);
+		double median =
+			median_percent(&flows[i], line, seconds, names[i ^ b->is_fetching], curves);
 
 		if (whole > LINE_PERCENT_MAX)
 			va_fail(run,
 				"the line of %.3g Gb/s carried %.0f %% of that: it is not shaped",
 				bits / GIGA, whole);
-		least = i && least < usual ? least : usual;
-		least_whole = i && least_whole < whole ? least_whole : whole;
+		least = i && least < whole ? least : whole;
+		least_median = i && least_median < median ? least_median : median;
 	}
 	va_value(run, "line", least);
-	va_value(run, "line_whole", least_whole);
-	if (run->is_initiator && least_whole < least * PAUSED)
+	va_value(run, "line_median", least_median);
+	if (run->is_initiator && least < least_median * PAUSED)
 		va_picture(run, "curves", curves);
 	else
 		json_decref(curves);

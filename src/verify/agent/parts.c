@@ -30,7 +30,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-double va_parts_usual(double *rates, uint32_t count)
+double va_parts_median(double *rates, uint32_t count)
 {
 	if (count < VA_PARTS_MIN)
 		return 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How evenly a count goes on: what was added in each twentieth of a while. The usual pace is the
- * median of the parts: pauses of the machine do not change it while they touch fewer than half of
- * them, nor does what comes late in one part and all the sooner in the next. A line that is slower
- * than it should be always does.
+ * How evenly a count goes on: what was added in each twentieth of a while. Their median is the pace
+ * without pauses, as long as these touch fewer than half of them, and without what comes late in
+ * one part and all the sooner in the next; the whole beside it tells whether there were any.
  */
 #ifndef VERIFY_AGENT_PARTS_H
 #define VERIFY_AGENT_PARTS_H
@@ -52,6 +51,6 @@ static inline void va_parts_note(struct va_parts *parts, roce_ns_t now, uint64_t
 uint32_t va_parts_rates(const struct va_parts *parts, double rates[VA_PARTS]);
 
 /* Their median; sorts them. 0: there are too few. */
-double va_parts_usual(double *rates, uint32_t count);
+double va_parts_median(double *rates, uint32_t count);
 
 #endif

@@ -31,7 +31,7 @@ static double usual(uint64_t step_ms, uint64_t pause_ms, bool is_lost, uint32_t 
 			va_parts_note(&parts, BEGIN + ms * ROCE_NS_PER_MS, done);
 	}
 	*count = va_parts_rates(&parts, rates);
-	return va_parts_usual(rates, *count);
+	return va_parts_median(rates, *count);
 }
 
 static bool is_near(double a, double b)
@@ -91,11 +91,11 @@ static void few_parts__have_no_usual_pace(void **state)
 	for (uint64_t part = 1; part < VA_PARTS_MIN; part++) {
 		va_parts_note(&parts, BEGIN + part * WHILE_NS / VA_PARTS, part);
 		assert_int_equal(va_parts_rates(&parts, rates), part);
-		assert_true(va_parts_usual(rates, (uint32_t)part) == 0);
+		assert_true(va_parts_median(rates, (uint32_t)part) == 0);
 	}
 	va_parts_note(&parts, BEGIN + VA_PARTS_MIN * WHILE_NS / VA_PARTS, VA_PARTS_MIN);
 	assert_int_equal(va_parts_rates(&parts, rates), VA_PARTS_MIN);
-	assert_true(is_near(va_parts_usual(rates, VA_PARTS_MIN), VA_PARTS));
+	assert_true(is_near(va_parts_median(rates, VA_PARTS_MIN), VA_PARTS));
 }
 
 static void the_end__takes_no_more_marks(void **state)
