@@ -5,6 +5,7 @@ Each child has its own session and dies with this script (PR_SET_PDEATHSIG), als
 killed. Only processes started here are ever signalled, by the pid that Popen gave. Output goes to a
 file, so a child that writes much never blocks and its output can be read while it runs.
 """
+import contextlib
 import ctypes
 import os
 import signal
@@ -13,6 +14,7 @@ import tempfile
 import time
 
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
 # A shell that starts us in the background ignores SIGINT for us, and so would our children, which
@@ -111,6 +113,16 @@ def run(argv, timeout=30, **kwargs):
     process = Process(argv, **kwargs)
     status = process.wait(timeout)
     return status, process.output()
+
+
+@contextlib.contextmanager
+def adopting_orphans():
+    """What outlives its parent becomes a child of this process, and so can be found."""
+    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        _libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 def wait_until(condition, timeout, what, interval=0.02):
