@@ -39,18 +39,23 @@ void vc_plan_long(struct vc_program *program, const struct vc_scenario *scenario
 /*
  * Each SEND or WRITE sends on what the READ before it fetches. No more than two requests are
  * posted at a time: the next one is posted when the READ has completed, which wakes a requester
- * that would sleep on (Soft-RoCE's, when the READ ends in the moment in which it looks).
+ * that would sleep on (Soft-RoCE's, when the READ ends in the moment in which it looks). The first
+ * two leave in one list: between two posts this process may stand still until the READ is done, and
+ * then there was nothing to hold back.
  */
 void vc_plan_fence(struct vc_program *program, const struct vc_scenario *scenario)
 {
 	const struct vc_form plain = VC_FORM_PLAIN;
+	const struct vc_form chained = {
+		.local_at = VC_ANYWHERE, .remote_at = VC_ANYWHERE, .flags = VC_CHAINED};
 	struct vc_lane *lane = &program->sides[VC_CLIENT].lanes[0];
 
 	vc_scenario_begin(program, scenario, 1);
 	for (uint32_t i = 0; i < FENCE_ROUNDS; i++) {
 		uint32_t read = lane->request_count;
 
-		(void)vc_scenario_add(program, VC_CLIENT, 0, VC_OP_READ, FENCED_BYTES - i, &plain);
+		(void)vc_scenario_add(program, VC_CLIENT, 0, VC_OP_READ, FENCED_BYTES - i,
+				      &chained);
 		(void)vc_scenario_forward(program, 0, i % 2 ? VC_OP_WRITE : VC_OP_SEND, read);
 	}
 	(void)vc_scenario_add(program, VC_CLIENT, 0, VC_OP_SEND_IMM, 1, &plain);

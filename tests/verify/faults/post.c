@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Faults in what is posted. A chain of requests is posted one by one, each a copy that a fault may
- * have changed; the program's own structs and memory stay as they are. A wrong byte lies in memory
+ * have changed (an ignored fence leaves it a chain, else what it should have waited for might be
+ * done by then); the program's own structs and memory stay as they are. A wrong byte lies in memory
  * of ours, as a piece of its own between two parts of the program's.
  */
 #include "plant.h"
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MESSAGE_MAX (UINT64_C(1) << 31) /* of any device */
+#define MESSAGE_MAX  (UINT64_C(1) << 31) /* of any device */
+#define UNFENCED_MAX 32
 
 /* A request on its way to the real post_send. */
 struct outgoing {
@@ -188,8 +190,6 @@ static void change(struct plant_qp *q, struct outgoing *o)
 		change_datagram(wr);
 	if ((wr->send_flags & IBV_SEND_SOLICITED) && plant_draw(PLANT_MISSING_SOLICITED))
 		wr->send_flags &= ~(unsigned int)IBV_SEND_SOLICITED;
-	if ((wr->send_flags & IBV_SEND_FENCE) && plant_draw(PLANT_IGNORED_FENCE))
-		wr->send_flags &= ~(unsigned int)IBV_SEND_FENCE;
 	if (wr->opcode == IBV_WR_BIND_MW && wr->bind_mw.bind_info.length &&
 	    plant_draw(PLANT_IGNORED_WINDOW))
 		open_window(wr);
@@ -344,6 +344,31 @@ static int post_one(struct plant_context *pc, struct plant_qp *q, const struct i
 	return err && plant_draw(PLANT_HIDDEN_REFUSAL) ? 0 : err;
 }
 
+/* A part of a chain, which `*wr` then is behind; at an error it is the one that failed. */
+static int post_unfenced(struct plant_context *pc, struct plant_qp *q, struct ibv_send_wr **wr)
+{
+	struct ibv_send_wr part[UNFENCED_MAX];
+	struct ibv_send_wr *next = *wr;
+	struct ibv_send_wr *bad;
+	size_t count = 0;
+	int err;
+
+	for (; next && count < UNFENCED_MAX; next = next->next, count++) {
+		part[count] = *next;
+		part[count].next = NULL;
+		if (count)
+			part[count - 1].next = &part[count];
+		if ((next->send_flags & IBV_SEND_FENCE) && plant_draw(PLANT_IGNORED_FENCE))
+			part[count].send_flags &= ~(unsigned int)IBV_SEND_FENCE;
+	}
+	err = pc->real.post_send(q->qp, part, &bad);
+	for (struct ibv_send_wr *at = part; err && at != bad; at++)
+		*wr = (*wr)->next;
+	if (!err)
+		*wr = next;
+	return err;
+}
+
 int plant_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
 	struct plant_context *pc;
@@ -354,6 +379,8 @@ int plant_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_w
 	pc = plant_context_find(qp->context);
 	q = plant_qp_find(pc, qp->qp_num);
 	if (q) {
+		while (wr && !err && plant_is(PLANT_IGNORED_FENCE))
+			err = post_unfenced(pc, q, &wr);
 		for (; wr && !err; wr = err ? wr : wr->next)
 			err = post_one(pc, q, wr);
 		if (err)
