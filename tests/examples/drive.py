@@ -19,7 +19,7 @@ from harness.report import Failed  # noqa: E402
 SOURCES = os.path.join(pair.ROOT, "examples")
 NAMES = ("rc_send_recv", "rc_write_imm", "rdma_cm_echo", "atomic_counter", "ud_checked")
 NOT_YET = 2  # exit status of a client whose server does not listen yet
-TIMEOUT = 60
+TIMEOUT = process.LONG
 
 
 class Driver:
@@ -39,7 +39,7 @@ class Driver:
     def connect(self, server, name, *args, env=None, look=None):
         """A client that has ended; started again while the server does not listen. look(client) is
         called while it runs, often, until it is true."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + TIMEOUT
         while True:
             client = self.start(self.place.b, name, *args, env=env)
             while look and not look(client) and client.poll() is None:
@@ -98,7 +98,7 @@ def atomic_counter(d):
         return d.start(d.place.b, "atomic_counter", d.place.ipv4, "client")
     server = d.serve("atomic_counter", d.place.ipv4, 3)
     clients = [start() for _ in range(3)]
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + TIMEOUT
     while any(c.poll() in (None, NOT_YET) for c in clients) and time.monotonic() < deadline:
         # who came before the server listened comes again
         clients = [start() if c.poll() == NOT_YET and server.poll() is None else c for c in clients]

@@ -7,6 +7,7 @@ import os
 from . import pair, process
 from .report import Failed
 
+ENDLESS = 1000000  # connections, of a cm-check that is ended by SIGTERM
 CM_CHECK = os.path.join(pair.ROOT, "build", "tests", "cm-check")
 
 
@@ -19,6 +20,30 @@ def status(ns):
 def counter(ns, name):
     found = status(ns)
     return found["counters"][name] if found else 0
+
+
+def listens(ns):
+    """(uroced's pid, how often somebody has listened since it started); (0, 0) where none runs."""
+    found = status(ns)
+    return (found["pid"], found["counters"].get("cm_listens", 0)) if found else (0, 0)
+
+
+def has_listened(ns, before):
+    """Whether somebody has since listens() said `before`; it may be another uroced by now."""
+    now = listens(ns)
+    return now[1] > 0 and now != before
+
+
+def wait_for_more(ns, name, more):
+    """Until the counter is so much larger than now; of another uroced it counts from its start."""
+    before = counter(ns, name)
+
+    def is_larger():
+        nonlocal before
+        now = counter(ns, name)
+        before = min(before, now)
+        return now >= before + more
+    process.wait_until(is_larger, process.LONG, f"{more} more of {name}", 0.05)
 
 
 def usage(pid):
@@ -41,24 +66,28 @@ def expect_to_leave(*namespaces):
     """uroced leaves when no program is left and no peer waits for it: nothing of what was killed
     keeps it. It is asked once only, because asking makes one a client."""
     pids = [found["pid"] for found in map(status, namespaces) if found]
-    process.wait_until(lambda: not any(map(is_running, pids)), 30, "uroced to leave")
+    process.wait_until(lambda: not any(map(is_running, pids)), process.LONG, "uroced to leave")
 
 
 def kill_uroced(ns):
     """Returns when another one is there."""
-    before = status(ns)["pid"]
+    found = status(ns)
+    if not found:
+        raise Failed("no uroced runs that could be killed")
+    before = found["pid"]
     ns.run("kill", "-KILL", str(before))
 
     def is_back():
         now = status(ns)
         return now and now["pid"] != before
-    process.wait_until(is_back, 20, "uroced to come back", 0.05)
+    process.wait_until(is_back, process.LONG, "uroced to come back", 0.05)
 
 
 class Check:
     """cm-check, running."""
 
     def __init__(self, ns, role, address, port, *args, env=None, user=()):
+        self.ns = ns
         self.p = pair.start(ns, [CM_CHECK, role, address, port, *args], env=env, user=user)
 
     @property
@@ -71,13 +100,13 @@ class Check:
                          f"{self.p.output()}")
         return text in self.p.output()
 
-    def wait_for(self, text, timeout=30):
+    def wait_for(self, text, timeout=process.LONG):
         process.wait_until(lambda: self.says(text), timeout, f"cm-check: {text}")
 
     def send(self, sig):
         self.p.kill(sig)
 
-    def result(self, timeout=60, on_wait=None):
+    def result(self, timeout=process.LONG, on_wait=None):
         """The figures, once it has ended well."""
         try:
             code = self.p.wait(timeout, on_wait)
@@ -86,9 +115,14 @@ class Check:
         output = self.p.output()
         if code != 0 or "complaint:" in output:
             raise Failed(f"{' '.join(self.p.argv)}: status {code}\n{output}")
-        return json.loads(output.rstrip().splitlines()[-1])
+        said, _, figures = output.rstrip().rpartition("\n")
+        return {**json.loads(figures), "said": said}
 
-    def end(self, timeout=60):
+    def end(self, timeout=process.LONG):
+        """By SIGTERM. uroced may have answered the peer and not have told the program so far: when it
+        has answered a question of ours it has."""
+        if self.ns:
+            status(self.ns)
         self.p.kill(15)
         return self.result(timeout)
 
@@ -106,4 +140,6 @@ def connect(ns, address, port, *args, env=None, user=()):
 def expect(figures, what="", **wanted):
     for name, value in wanted.items():
         if figures[name] != value:
-            raise Failed(f"{what}: {name} is {figures[name]}, expected {value}\n{figures}")
+            shown = {k: v for k, v in figures.items() if k != "said"}
+            raise Failed(f"{what}: {name} is {figures[name]}, expected {value}\n{shown}\n"
+                         f"{figures['said']}")

@@ -11,6 +11,11 @@ from .report import Failed
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 UROCE = os.environ.get("UROCE", os.path.join(ROOT, "build", "bin", "uroce"))
 
+# Programs give an ACK 67 ms, eight times, most without an option for it; whoever stands still for
+# longer on a loaded machine would fail the other one. With this they wait a second each time.
+PATIENCE = {"UROCE_ACK_TIMEOUT_FLOOR_US": 1000000}
+_patience = {}
+
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]
 
 PORT_MIN, PORT_MAX = 18600, 30000
@@ -34,6 +39,12 @@ def next_port():
     return _port
 
 
+def be_patient():
+    """From here on programs have PATIENCE, but for those whose packets are lost (UROCE_IMPAIR): they
+    wait as long as they say, for that is what is tried there."""
+    _patience.update(PATIENCE)
+
+
 def shown(argv, env=None):
     """A command as one would type it."""
     words = [f"{k}={v}" for k, v in (env or {}).items()] + ["uroce", "run"]
@@ -43,14 +54,17 @@ def shown(argv, env=None):
 def start(ns, argv, env=None, user=(), on_uroce=True, line_buffered=False):
     """Starts a program in a namespace, on the libraries of uroce. line_buffered: for programs whose
     output is read while they run (by stdbuf, which takes part in their start)."""
+    env = env or {}
+    if "UROCE_IMPAIR" not in env:
+        env = {**_patience, **env}
     command = [UROCE, "run", *argv] if on_uroce else list(argv)
     if line_buffered:
         command = ["stdbuf", "-oL", *command]
     return process.Process(command, prefix=[*ns.prefix(), *user],
-                           env=process.own_environment(**(env or {})))
+                           env=process.own_environment(**env))
 
 
-def run(ns, argv, timeout=30, **kwargs):
+def run(ns, argv, timeout=process.LONG, **kwargs):
     """(status, output) of a program that ends by itself."""
     p = start(ns, argv, **kwargs)
     return p.wait(timeout), p.output()
@@ -136,7 +150,7 @@ class Outcome:
         return "\n".join(parts)
 
 
-def run_pair(topology, server_argv, client_argv, port, timeout=60, env=None, on_uroce=True,
+def run_pair(topology, server_argv, client_argv, port, timeout=process.LONG, env=None, on_uroce=True,
              on_wait=None, on_server=None, protocol="tcp", user=()):
     """Server in a, client in b; the client is started once the server listens on `port`, and
     on_server was called with it."""
@@ -148,7 +162,7 @@ def run_pair(topology, server_argv, client_argv, port, timeout=60, env=None, on_
             on_server(server)
         client = start(topology.b, client_argv, env=env, user=user, on_uroce=on_uroce)
         client.wait(timeout, on_wait)
-        server.wait(15)
+        server.wait(process.LONG if client.status == 0 else 15)
     except process.Timeout as e:
         server.kill()
         if client:

@@ -13,6 +13,10 @@ import subprocess
 import tempfile
 import time
 
+# Seconds, for what must come. A limit that is not reached costs nothing, and one that is reached by
+# what was merely late costs a run: on a loaded machine a process may stand still for seconds.
+LONG = 300
+
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -96,7 +100,7 @@ class Process:
         if self.poll() is None:
             self.popen.terminate()
             try:
-                self.popen.wait(2)
+                self.popen.wait(30)
             except subprocess.TimeoutExpired:
                 self.kill()
             self.poll()
@@ -108,7 +112,7 @@ def end_all(but=None):
             process.kill()
 
 
-def run(argv, timeout=30, **kwargs):
+def run(argv, timeout=LONG, **kwargs):
     """Runs to the end: (status, output)."""
     process = Process(argv, **kwargs)
     status = process.wait(timeout)
@@ -155,7 +159,7 @@ def listens(pid, port, protocol="tcp"):
     return False
 
 
-def wait_for_port(process, port, timeout=20, protocol="tcp"):
+def wait_for_port(process, port, timeout=LONG, protocol="tcp"):
     """Until `process` (or one it became) listens; a process that ends first is a Timeout."""
     def ready():
         if process.poll() is not None:

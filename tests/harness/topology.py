@@ -63,7 +63,7 @@ class Namespace:
     def prefix(self):
         return ["nsenter", f"--net=/proc/{self.held.pid}/ns/net"] if self.held else []
 
-    def run(self, *argv, timeout=30):
+    def run(self, *argv, timeout=process.LONG):
         status, output = process.run(argv, timeout, prefix=self.prefix())
         if status != 0:
             raise RuntimeError(f"{' '.join(argv)}: {output.strip() or status}")
@@ -83,7 +83,7 @@ def make_namespace():
             raise RuntimeError(held.output().strip() or "cannot make a network namespace")
         return (os.stat(f"/proc/{held.pid}/ns/net").st_ino != own and
                 os.path.basename(os.readlink(f"/proc/{held.pid}/exe")) != "unshare")
-    process.wait_until(is_apart, 5, "a network namespace")
+    process.wait_until(is_apart, process.LONG, "a network namespace")
     ns = Namespace(held)
     # link-local addresses are usable at once
     for name in ("all", "default"):
@@ -99,6 +99,16 @@ def may_make_namespaces():
     except (RuntimeError, process.Timeout, OSError):
         return False
     return True
+
+
+def wait_until_up(*namespaces):
+    """Until ur0 has its carrier, and the link-local address that comes with it, of each."""
+    def is_up(ns):
+        if "state UP" not in ns.run("ip", "link", "show", "ur0"):
+            return False
+        addresses = ns.run("ip", "-6", "-o", "addr", "show", "dev", "ur0")
+        return not addresses or " scope link" in addresses and " tentative" not in addresses
+    process.wait_until(lambda: all(map(is_up, namespaces)), process.LONG, "the veth to come up")
 
 
 class Topology:
@@ -163,10 +173,7 @@ class Pair(Topology):
             ns.run("ip", "addr", "add", f"{ipv4}/24", "dev", "ur0")
             ns.run("ip", "-6", "addr", "add", f"{ipv6}/64", "dev", "ur0", "nodad")
             ns.run("ip", "link", "set", "ur0", "up")
-
-        def is_up():
-            return all("state UP" in ns.run("ip", "link", "show", "ur0") for ns in (self.a, self.b))
-        process.wait_until(is_up, 5, "the veth to come up")
+        wait_until_up(self.a, self.b)
 
 
 class Wired(Pair):
@@ -190,6 +197,7 @@ class Wired(Pair):
             ns.run("ip", "-6", "addr", "add", f"{ipv6}/64", "dev", "ur0", "nodad")
             ns.run("ip", "link", "set", "ur0", "up")
             self.middle.run("ip", "link", "set", name, "up")
+        wait_until_up(self.a, self.b)
 
     def close(self):
         super().close()

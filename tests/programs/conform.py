@@ -193,7 +193,7 @@ def run_column(ctx, column, *args, timeout, packets_min, more=nothing):
 
 def run_plain(ctx, address):
     gid = pair.gid_index(ctx.topology.a, ctx.topology.device, address)
-    return run_column(ctx, "plain", "--gid", gid, timeout=300,
+    return run_column(ctx, "plain", "--gid", gid, timeout=1800,
                       packets_min=lambda case: case.packets)
 
 
@@ -209,7 +209,7 @@ def ipv6(ctx):
 
 @row("conform/large", ("pair", 9000))
 def large(ctx):
-    return run_column(ctx, "large", "--gid", 0, "--large", timeout=300,
+    return run_column(ctx, "large", "--gid", 0, "--large", timeout=1800,
                       packets_min=lambda case: LARGE_FACTOR * case.packets)
 
 
@@ -221,7 +221,7 @@ def namespaces(ctx):
             return None
         return f"ok, but not between two engines: {line['engines']}"
     return run_column(ctx, "namespaces", "--gid", 0, "--other-netns",
-                      f"/proc/{ctx.topology.b.held.pid}/ns/net", timeout=300,
+                      f"/proc/{ctx.topology.b.held.pid}/ns/net", timeout=1800,
                       packets_min=lambda case: case.packets, more=both)
 
 
@@ -232,5 +232,5 @@ def loss(ctx):
             return None
         return "ok, but nothing was lost"
     return run_column(ctx, "loss", "--gid", 0, "--impair", "drop=1%",
-                      *(() if ctx.scale == SHORT else ("--large",)), timeout=900,
+                      *(() if ctx.scale == SHORT else ("--large",)), timeout=3600,
                       packets_min=lambda case: 1, more=lost)

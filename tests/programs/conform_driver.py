@@ -111,7 +111,7 @@ class Children:
         """Of those that ended by themselves."""
         codes = []
         for child in self.started:
-            child.join(10)
+            child.join(300)
             if child not in self.ended_by_case:
                 codes.append(child.exitcode)
         self.started, self.ended_by_case = [], set()

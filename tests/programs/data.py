@@ -11,25 +11,32 @@ from harness.report import Failed
 from rows import row
 
 
-def run_both(ctx, *args, ipv6=False, env=None, timeout=60):
+STALL_S = 120
+# of an ACK, eight times: the other side may stand still for a while. Where packets are lost much is
+# repeated after a time-out.
+TIMEOUT = 18  # 1.07 s
+LOSSY_TIMEOUT = 17  # 0.54 s
+
+
+def run_both(ctx, *args, ipv6=False, env=None, timeout=process.LONG):
     """Server and client on the place's addresses of one family; both must find all right."""
     place = ctx.topology
     program = os.path.join(os.path.dirname(pair.UROCE), "verbs-check")
     port = pair.next_port()
-    common = [program, "-d", place.device, "-p", port]
+    common = [program, "-d", place.device, "-p", port, "--stall", STALL_S]
     server_gid = pair.gid_index(place.a, place.device, place.ipv6 if ipv6 else place.ipv4)
     client_gid = pair.gid_index(place.b, place.device,
                                 place.client_ipv6 if ipv6 else place.client_ipv4)
     outcome = pair.run_pair(
         place, [*common, "-g", server_gid],
-        [*common, "-g", client_gid, *args, place.ipv4], port, timeout=timeout, env=env,
-        on_wait=ctx.on_wait)
+        [*common, "--timeout", LOSSY_TIMEOUT if "--link" in args else TIMEOUT, "-g", client_gid,
+         *args, place.ipv4], port, timeout=timeout, env=env, on_wait=ctx.on_wait)
     return pair.expect_success(outcome)
 
 
 def verbs_check(ctx, seeds, *args, ipv6=False, env=None, timeout=None, first=1):
     outcome = run_both(ctx, "-s", first, "-n", seeds, *args, ipv6=ipv6, env=env,
-                       timeout=timeout or 60 + seeds)
+                       timeout=timeout or process.LONG + 5 * seeds)
     for side in (outcome.server, outcome.client):
         done = re.search(r"verbs-check: (\d+) seeds, .* all right", side.output())
         if not done or int(done.group(1)) != seeds:
@@ -44,7 +51,7 @@ def scenarios(ctx, *args, ipv6=False):
     count = len(listed.splitlines())
     if status != 0 or count < 50:
         raise Failed(f"verbs-check --scenarios: status {status}\n{listed}")
-    outcome = run_both(ctx, "--scenario", "all", *args, ipv6=ipv6, timeout=120)
+    outcome = run_both(ctx, "--scenario", "all", *args, ipv6=ipv6)
     for side in (outcome.server, outcome.client):
         if f"verbs-check: {count} scenarios, 0 skipped" not in side.output():
             raise Failed(f"not all of {count} scenarios\n{outcome.text()}")

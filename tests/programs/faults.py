@@ -22,13 +22,13 @@ def add_rows(kind, impairment, link, mtu):
     @row(f"faults/{kind}/verbs-check/veth-{mtu}", ("pair", mtu), least)
     def check(ctx):
         count = ctx.pick(50, 500, 2000)
-        verbs_check(ctx, count, "--link", link, env=env, timeout=120 + 3 * count)
+        verbs_check(ctx, count, "--link", link, env=env, timeout=600 + 10 * count)
         return f"{count} seeds"
 
     @row(f"faults/{kind}/write_bw/veth-{mtu}", ("pair", mtu), least)
     def bandwidth(ctx):
         rows = perftest.run(ctx.topology, "ib_write_bw", "-n", ctx.pick(500, 5000), env=env,
-                            timeout=180, on_wait=ctx.on_wait)
+                            timeout=600, on_wait=ctx.on_wait)
         perftest.expect_sizes(rows, [65536])
         return f"{rows[0].average:.0f} MiB/s"
 
@@ -38,7 +38,7 @@ def batches_lost(ctx):
     """A path that carries single packets and no batch."""
     env = {"UROCE_IMPAIR": "batches=drop"}
     rows = perftest.run(ctx.topology, "ib_write_bw", "-n", ctx.pick(200, 2000), env=env,
-                        timeout=180, on_wait=ctx.on_wait)
+                        timeout=600, on_wait=ctx.on_wait)
     perftest.expect_sizes(rows, [65536])
     return f"{rows[0].average:.0f} MiB/s"
 

@@ -12,7 +12,7 @@ FEW_SIZES = (2, 4096, 4097, 1 << 20)
 
 def all_sizes(ctx, program, *args):
     rows = perftest.run(ctx.topology, program, "-a", "-n", ctx.pick(20, 500, 1000), *args,
-                        timeout=ctx.pick(120, 600, 1800), on_wait=ctx.on_wait)
+                        timeout=ctx.pick(600, 1800, 3600), on_wait=ctx.on_wait)
     perftest.expect_sizes(rows, perftest.ALL_SIZES)
     return f"{rows[0].typical:.1f} us at 2 bytes"
 

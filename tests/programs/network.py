@@ -9,16 +9,14 @@ from harness.report import Failed
 
 from rows import row
 
-SECONDS = 10  # on a loaded machine; the note of the row says how long it took
-
-
 class Watch:
     """ibv_asyncwatch on a device; each event is expected in its turn."""
 
     def __init__(self, ns, device):
         self.ns = ns
         self.p = pair.start(ns, ["ibv_asyncwatch", "-d", device], line_buffered=True)
-        process.wait_until(lambda: "async event FD" in self.p.output(), 20, "ibv_asyncwatch")
+        process.wait_until(lambda: "async event FD" in self.p.output(), process.LONG,
+                           "ibv_asyncwatch")
         self.seen = 0
         self.slowest = 0.0
 
@@ -31,7 +29,8 @@ class Watch:
         self.ns.run(*after.split())
         wanted = self.seen + len(names)
         try:
-            process.wait_until(lambda: len(self.events()) >= wanted, SECONDS, after, 0.002)
+            process.wait_until(lambda: len(self.events()) >= wanted, process.LONG, after,
+                               0.002)
         except process.Timeout:
             pass
         self.slowest = max(self.slowest, time.monotonic() - start)
@@ -85,10 +84,13 @@ def interface_removed(ctx):
     return watch.close("interface removed")
 
 
-def finish(outcome, seconds):
+PACKETS = 100  # that a pair has sent which runs
+
+
+def finish(outcome, seconds=process.LONG):
     try:
         outcome.client.wait(seconds)
-        outcome.server.wait(15)
+        outcome.server.wait(process.LONG)
     except process.Timeout as e:
         raise Failed(f"{e}\n{outcome.text()}") from e
     pair.expect_success(outcome)
@@ -109,8 +111,22 @@ def start_pair(ctx, program, *args, gids=(0, 0)):
 
 def start_running_pair(ctx, program, *args, gids=(0, 0)):
     outcome = start_pair(ctx, program, *args, gids=gids)
-    process.wait_until(lambda: "remote address" in outcome.client.output(), 20, "the pair")
-    time.sleep(0.5)
+    counters = []
+
+    def is_running():
+        """It has sent more than a beginning."""
+        if outcome.client.poll() is not None:
+            raise Failed(outcome.text())
+        try:
+            counters[:] = counters or [pair.Counters(outcome.client)]
+        except (Failed, OSError):
+            return False  # it has no device so far
+        return counters[0].read().get("tx_pkts", 0) > PACKETS
+    try:
+        process.wait_until(is_running, process.LONG, "the pair to run", 0.1)
+    finally:
+        for each in counters:
+            each.close()
     return outcome
 
 
@@ -123,10 +139,10 @@ def address_added_later(ctx):
         ns.run("ip", "addr", "add", f"10.78.0.{number}/24", "dev", "ur0")
     gids = (pair.gid_index(place.a, place.device, "10.78.0.1"),
             pair.gid_index(place.b, place.device, "10.78.0.2"))
-    finish(start_pair(ctx, "ibv_ud_pingpong", "-c", "-n", 1000, gids=gids), 60)
+    finish(start_pair(ctx, "ibv_ud_pingpong", "-c", "-n", 1000, gids=gids))
     for ns, number in ((place.a, 1), (place.b, 2)):
         ns.run("ip", "addr", "del", f"10.78.0.{number}/24", "dev", "ur0")
-    finish(first, 120)
+    finish(first)
 
 
 def expect_retries_spent(outcome):
@@ -134,7 +150,8 @@ def expect_retries_spent(outcome):
     since nothing is due to him, as it is with an unplugged cable."""
     sides = (outcome.client, outcome.server)
     try:
-        process.wait_until(lambda: any(side.poll() is not None for side in sides), 60, "an end")
+        process.wait_until(lambda: any(side.poll() is not None for side in sides), process.LONG,
+                           "an end")
     except process.Timeout as e:
         raise Failed(f"{e}\n{outcome.text()}") from e
     time.sleep(1.5)
@@ -180,8 +197,8 @@ def mtu_lowered(ctx):
 def link_down_and_up(ctx):
     """A link that is away for less than the retries take costs time and nothing else."""
     place = ctx.topology
-    outcome = start_running_pair(ctx, "ib_write_bw", "-F", "-D", 5, "-u", 17)
+    outcome = start_running_pair(ctx, "ib_write_bw", "-F", "-D", 5, "-u", 18)
     place.b.run("ip", "link", "set", "ur0", "down")
     time.sleep(0.3)
     place.b.run("ip", "link", "set", "ur0", "up")
-    finish(outcome, 120)
+    finish(outcome)

@@ -33,7 +33,7 @@ def build(ctx, folder):
         raise Skipped("no mpicc and mpirun here")
     program = os.path.join(folder, "mpi_check")
     status, output = pair.run(ctx.topology.a, ["mpicc", "-O2", "-o", program, SOURCE],
-                              on_uroce=False, timeout=60)
+                              on_uroce=False)
     if status != 0:
         raise Failed(output)
     return program
@@ -51,7 +51,7 @@ def mpirun(ctx, transport, arguments, program):
                program, largest, ctx.pick(2, 10)]
     before = counter(place.a, place.device, "hw_counters/tx_payload_bytes")
     p = pair.start(place.a, command)
-    status = p.wait(ctx.pick(90, 300), ctx.on_wait)
+    status = p.wait(ctx.pick(600, 1800), ctx.on_wait)
     text = f"{' '.join(map(str, command))}\n  status {status}\n{p.output()}"
     if status != 0 or "4 ranks" not in p.output() or "all right" not in p.output():
         raise Failed(text)

@@ -99,7 +99,7 @@ def mtu_too_large(ctx):
         process.wait_for_port(server, port)
         client = pair.start(place.b, [*common, "-m", mtus[1], place.ipv4], env)
         refused = client if mtus[0] == 1024 else server
-        refused.wait(20)
+        refused.wait(process.LONG)
         client.end()
         server.end()
         text = pair.Outcome(server, client).text()

@@ -19,7 +19,7 @@ def addresses(ns, name):
 def many_queue_pairs(ctx):
     """All to one peer, on the default GID."""
     rows = perftest.run(ctx.topology, "ib_write_bw", "-q", 10000, "-s", 64, "-n", 5, "-t", 2,
-                        timeout=400, on_wait=ctx.on_wait)
+                        timeout=1800, on_wait=ctx.on_wait)
     perftest.expect_sizes(rows, [64])
 
 
@@ -46,7 +46,7 @@ def own_addresses(ctx):
     server = pair.start(place.a, [*common, "-g", len(ours)], env={"UROCE_DEBUG": 1})
     process.wait_for_port(server, port)
     client = pair.start(place.b, [*common, "-g", len(ours), place.ipv4])
-    server.wait(20)
+    server.wait(process.LONG)
     client.end()
     if server.status == 0 or f"GID index {len(ours)} empty" not in server.output():
         raise Failed(pair.Outcome(server, client).text())
@@ -75,7 +75,7 @@ CONTAINER = ["unshare", "--map-root-user", "--net", "--mount", "--pid", "--fork"
 
 def container(script):
     p = process.Process([*CONTAINER, "sh", "-c", script], env=process.own_environment())
-    return p.wait(120), p.output()
+    return p.wait(process.LONG), p.output()
 
 
 @row("places/case_097_container_without_rights")
@@ -84,10 +84,12 @@ def without_rights(_):
     if status != 0:
         raise Skipped(f"no such container here: {output.strip()}")
     uroce = pair.UROCE
+    options = "-F -d uroce_lo -n 1000 -u 18 -p 18500"  # 0x4844
     status, output = container(
         f"grep CapEff /proc/self/status; ls /dev/infiniband; {uroce} run ibv_devices; "
-        f"{uroce} run ib_write_bw -F -d uroce_lo -n 1000 -p 18500 & sleep 3; "
-        f"{uroce} run ib_write_bw -F -d uroce_lo -n 1000 -p 18500 127.0.0.1 && wait $! && "
+        f"{uroce} run ib_write_bw {options} & "
+        "until grep -q ':4844 .* 0A ' /proc/net/tcp /proc/net/tcp6 || ! kill -0 $!; do sleep 0.1; "
+        f"done; {uroce} run ib_write_bw {options} 127.0.0.1 && wait $! && "
         "echo all right")
     if not re.search(r"CapEff:\s+0{16}\b", output):
         raise Failed(f"it has capabilities\n{output}")
@@ -105,7 +107,7 @@ def in_a_user_namespace(ctx):
         ["unshare", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh",
          sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "run.py"),
          "--short", "--uroce", pair.UROCE, *only], env=process.own_environment())
-    status = inside.wait(400, ctx.on_wait)
+    status = inside.wait(1800, ctx.on_wait)
     if "Operation not permitted" in inside.output():
         raise Skipped("no user namespaces here")
     if status != 0 or f"{len(chosen)} passed, 0 failed" not in inside.output():

@@ -2,13 +2,11 @@
 """Programs that connect by rdma_cm: rdma-core's own, perftest with -R, qperf with -cm, libfabric and
 fio. A server is ready when the connection manager of its namespace has seen it listen."""
 import hashlib
-import json
 import os
 import re
-import signal
 import tempfile
 
-from harness import pair, perftest, process
+from harness import cm, pair, perftest, process
 from harness.report import Failed, Skipped
 
 from rows import row
@@ -17,31 +15,21 @@ WHERE = ("pair", 9000)
 COMPLAINTS = re.compile(r"(?i)error|fail|mismatch|unexpected|invalid|unreachable")
 
 
-def status_of(ns):
-    """What `uroce status` says; without a daemon, counters of nothing."""
-    status, output = pair.run(ns, [pair.UROCE, "status", "--json"], on_uroce=False)
-    return json.loads(output) if status == 0 else {"counters": {}}
-
-
-def listens(ns):
-    """How many times somebody has listened there, of the daemon that runs now."""
-    return status_of(ns)["counters"].get("cm_listens", 0)
-
-
 def start_server(ctx, argv):
     place = ctx.topology
-    before = listens(place.a)
+    before = cm.listens(place.a)
     server = pair.start(place.a, argv)
 
     def ready():
         if server.poll() is not None:
             raise Failed(f"the server ended first\n{pair.Outcome(server, None).text()}")
-        return listens(place.a) not in (0, before)  # it may be another daemon by now
-    process.wait_until(ready, 20, f"{argv[0]} to listen", interval=0.05)
+        return cm.has_listened(place.a, before)
+    process.wait_until(ready, process.LONG, f"{argv[0]} to listen", interval=0.05)
     return server
 
 
-def run(ctx, server_argv, client_argv, timeout=60, stays=False, may_say=(), client_ns=None):
+def run(ctx, server_argv, client_argv, timeout=process.LONG, stays=False, may_say=(),
+        client_ns=None):
     """A pair by rdma_cm. stays: a server that does not end by itself."""
     place = ctx.topology
     server = start_server(ctx, server_argv)
@@ -49,7 +37,7 @@ def run(ctx, server_argv, client_argv, timeout=60, stays=False, may_say=(), clie
     try:
         client.wait(timeout, ctx.on_wait)
         if not stays:
-            server.wait(20 if client.status == 0 else 2)
+            server.wait(process.LONG if client.status == 0 else 15)
     except process.Timeout as e:
         server.kill()
         client.kill()
@@ -126,22 +114,31 @@ def rping_link_local(ctx):
     rping(ctx, address, address)
 
 
+ENDLESS = 1000000000
+
+
 @row("rdmacm/daemon-killed", WHERE)
 def daemon_killed(ctx):
-    """Both connection managers die and come again: the connection and the listener stay."""
+    """Both connection managers die and come again: the connection and the listener stay. How what was
+    restored ends is in connections/uroced-killed-established."""
     place = ctx.topology
-    count = ctx.pick(10000, 30000)
-    server = start_server(ctx, ["rping", "-s", "-P", "-C", count])
-    client = pair.start(place.b, ["rping", "-c", "-C", count, "-a", place.ipv4])
-    process.wait_until(lambda: status_of(place.a)["counters"].get("cm_established", 0) == 1, 20,
+    server = start_server(ctx, ["rping", "-s", "-P", "-C", ENDLESS])
+    client = pair.start(place.b, ["rping", "-c", "-C", ENDLESS, "-a", place.ipv4])
+    process.wait_until(lambda: cm.counter(place.a, "cm_established") == 1, process.LONG,
                        "the connection")
+    counters = pair.Counters(client)
     for ns in (place.a, place.b):
-        os.kill(status_of(ns)["pid"], signal.SIGKILL)
-    if client.wait(60, ctx.on_wait) != 0:
+        cm.kill_uroced(ns)
+    for ns in (place.a, place.b):
+        process.wait_until(lambda ns=ns: cm.counter(ns, "cm_restored"), process.LONG,
+                           "what was to be restored")
+    seen = counters.read()["rx_pkts"]
+    process.wait_until(lambda: client.poll() is not None or counters.read()["rx_pkts"] > seen + 1000,
+                       process.LONG, "the pings to go on", 0.1)
+    counters.close()
+    if client.poll() is not None:
         raise Failed(pair.Outcome(server, client).text())
-    for ns in (place.a, place.b):
-        if not status_of(ns)["counters"].get("cm_restored"):
-            raise Failed(f"nothing was restored: {status_of(ns)}")
+    client.kill()
     again, output = pair.run(place.b, ["rping", "-c", "-C", 5, "-a", place.ipv4])
     if again != 0 or server.poll() is not None:
         raise Failed(f"nobody listens any more\n{output}\n{server.output()}")
@@ -199,18 +196,14 @@ def udaddy(ctx):
 def mckey(ctx):
     """The receiver counts its messages and ends; it joins only after it has bound."""
     place = ctx.topology
-    receiver = pair.start(place.a, ["mckey", "-m", "239.1.2.3", "-b", place.ipv4, "-C", 10])
-    groups = os.path.join("/proc", str(receiver.pid), "net", "igmp")
-
-    def has_joined():
-        with open(groups, encoding="ascii") as f:
-            return "030201EF" in f.read()
-    process.wait_until(has_joined, 20, "mckey to join")
+    receiver = pair.start(place.a, ["mckey", "-m", "239.1.2.3", "-b", place.ipv4, "-C", 10],
+                          line_buffered=True)
+    process.wait_until(lambda: "joined dgid" in receiver.output(), process.LONG, "mckey to join")
     sender = pair.start(place.b, ["mckey", "-m", "239.1.2.3", "-b", place.client_ipv4, "-C", 10,
                                   "-s"])
     outcome = pair.Outcome(receiver, sender)
     for p in (sender, receiver):
-        if p.wait(30) != 0:
+        if p.wait(process.LONG) != 0:
             raise Failed(outcome.text())
 
 
@@ -219,7 +212,7 @@ def cmtime(ctx):
     """The server of this release goes on for ever."""
     count = ctx.pick(100, 1000)
     outcome = run(ctx, ["cmtime", "-c", count], ["cmtime", "-s", ctx.topology.ipv4, "-c", count],
-                  timeout=120, stays=True)
+                  stays=True)
     table = re.findall(r"(?m)^(connect|disconnect|destroy) *: +([\d.]+)", outcome.client.output())
     if len(table) != 3:
         raise Failed(f"no table\n{outcome.text()}")
@@ -243,7 +236,7 @@ def rdma_xclient(ctx):
 # handshake. It is refused then, and tries again with the identifiers that it has destroyed.
 CAME_TOO_EARLY = re.compile(r"client: [^\n]* -c UD [^\n]*\n  status -11\n"
                             r"RDMA CM event error:\nEvent: RDMA_CM_EVENT_UNREACHABLE; error: 1\.")
-ATTEMPTS = 5
+ATTEMPTS = 20
 
 
 def add_perftest(program, *args):
@@ -252,7 +245,8 @@ def add_perftest(program, *args):
     @row(f"rdmacm/perftest/{name}", WHERE)
     def run_perftest(ctx):
         for attempt in range(ATTEMPTS):
-            common = [program, "-F", "-R", "-n", 200, "-p", pair.next_port(), *args]
+            common = [program, "-F", "-R", "-n", 200, "-p", pair.next_port(),
+                      *perftest.patient(args)]
             try:
                 outcome = run(ctx, common, [*common, ctx.topology.ipv4], may_say=("Event",))
                 break
@@ -282,8 +276,8 @@ def qperf(ctx):
              "rc_rdma_write_poll_lat", "rc_compare_swap_mr", "rc_fetch_add_mr",
              "ver_rc_fetch_add"]
     for test in tests[:ctx.pick(3, len(tests))]:
-        status, output = pair.run(place.b, ["qperf", "-t", 1, "-cm", 1, place.ipv4, test],
-                                  timeout=60)
+        status, output = pair.run(place.b, ["qperf", "-to", 120, "-t", 1, "-cm", 1, place.ipv4,
+                                            test])
         if status != 0 or not re.search(r"(latency|bw|msg_rate|rate) *= ", output):
             raise Failed(f"{test}: status {status}\n{output}\n{server.output()}")
     server.end()

@@ -8,7 +8,7 @@ import shutil
 import struct
 import tempfile
 
-from harness import pair, process, topology
+from harness import pair, perftest, process, topology
 from harness.report import Failed, Skipped
 
 from rows import row
@@ -17,7 +17,7 @@ from rows import row
 def uroce(*argv, ns=None, env=None, user=()):
     p = process.Process([*user, pair.UROCE, *argv], prefix=ns.prefix() if ns else (),
                         env=process.own_environment(**(env or {})))
-    return p.wait(30), p.output()
+    return p.wait(process.LONG), p.output()
 
 
 def expect(got, status, pattern):
@@ -128,8 +128,8 @@ def address_in_use(ctx):
     squatter = process.Process(
         ["python3", "-c", "import socket, time\ns = socket.socket(socket.AF_INET, "
          "socket.SOCK_DGRAM)\ns.bind(('127.0.0.1', 4791))\nprint('bound', flush=True)\n"
-         "time.sleep(60)"], prefix=ctx.topology.a.prefix())
-    process.wait_until(lambda: "bound" in squatter.output(), 10, "the squatter")
+         "time.sleep(100000)"], prefix=ctx.topology.a.prefix())
+    process.wait_until(lambda: "bound" in squatter.output(), process.LONG, "the squatter")
     outcome = refused_pingpong(ctx.topology)
     if not re.search(r"(?m)^uroce.*4791.*(in use|taken|another)", outcome.server.output()):
         raise Failed(outcome.text())
@@ -144,7 +144,7 @@ def refused_pingpong(place, user=(), env=None):
     client = pair.start(place.b, [*common, place.ipv4], user=user, env=env)
     outcome = pair.Outcome(server, client)
     try:
-        server.wait(20)
+        server.wait(process.LONG)
     except process.Timeout as e:
         raise Failed(f"{e}\n{outcome.text()}") from e
     finally:
@@ -158,11 +158,12 @@ def refused_pingpong(place, user=(), env=None):
 def running_pair(place):
     """A pair that has its addresses from a daemon, and must still run at the end."""
     port = pair.next_port()
-    common = ["ib_write_bw", "-F", "-d", place.device, "-D", 60, "-p", port]
+    common = ["ib_write_bw", "-F", "-d", place.device, "-D", 3600, "-p", port, *perftest.TIMEOUT]
     server = pair.start(place.a, common)
     process.wait_for_port(server, port)
     client = pair.start(place.b, [*common, place.ipv4], line_buffered=True)
-    process.wait_until(lambda: "remote address" in client.output(), 20, "the first pair")
+    process.wait_until(lambda: "remote address" in client.output(), process.LONG,
+                       "the first pair")
     yield
     if server.poll() is not None or client.poll() is not None:
         raise Failed(f"the first pair ended\n{pair.Outcome(server, client).text()}")

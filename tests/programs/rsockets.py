@@ -20,27 +20,28 @@ PLACES = (("lo", "lo"), ("veth-1500", ("pair", 1500)), ("veth-9000", ("pair", 90
 REFUSED = re.compile(r"[Cc]onnection refused|rpoll: Operation now in progress")
 
 
-def start_client(ctx, server, argv, timeout, start_args, tries=40):
+def start_client(ctx, server, argv, timeout, start_args):
     """Until it is not refused any more."""
-    for _ in range(tries):
+    deadline = time.monotonic() + process.LONG
+    while True:
         client = pair.start(ctx.topology.b, argv, **start_args)
         client.wait(timeout, ctx.on_wait)
-        if client.status == 0 or server.poll() is not None or not REFUSED.search(client.output()):
+        if client.status == 0 or server.poll() is not None or \
+                not REFUSED.search(client.output()) or time.monotonic() > deadline:
             return client
         time.sleep(0.1)
-    return client
 
 
-def run(ctx, server_argv, client_argv, timeout=60, server_ends=True, **start_args):
+def run(ctx, server_argv, client_argv, timeout=process.LONG, server_ends=True, **start_args):
     server = pair.start(ctx.topology.a, server_argv, **start_args)
     client = None
     try:
         client = start_client(ctx, server, client_argv, timeout, start_args)
         if server_ends:
-            server.wait(15)
+            server.wait(process.LONG if client.status == 0 else 15)
         else:
             server.kill(signal.SIGINT)
-            server.wait(5)
+            server.wait(process.LONG)
     except process.Timeout as e:
         server.kill()
         raise Failed(f"{e}\n{pair.Outcome(server, client).text()}") from e
@@ -57,7 +58,7 @@ def addresses(ctx):
 def both(ctx, program, address, *args):
     """A server on the address and its client; each of three ways to wait."""
     common = [program, *args, "-p", pair.next_port()]
-    return run(ctx, [*common, "-b", address], [*common, "-s", address], timeout=120)
+    return run(ctx, [*common, "-b", address], [*common, "-s", address])
 
 
 def amounts(ctx):
@@ -131,7 +132,7 @@ def copy_file(ctx, size):
         port = ["-p", pair.next_port()]
         outcome = run(ctx, ["rcopy", *port],
                       ["rcopy", source, f"{ctx.topology.ipv4}:{target}", *port],
-                      server_ends=False, timeout=120)
+                      server_ends=False)
         if hash_of(target) != wanted:
             raise Failed(f"the copy differs\n{outcome.text()}")
     return f"{size >> 20} MiB"
@@ -145,13 +146,14 @@ def start_sockets(ns, argv, stdin=None):
     return pair.start(ns, command, on_uroce=False)
 
 
-def run_sockets(ctx, server_argv, client_argv, stdin=None, timeout=60):
+def run_sockets(ctx, server_argv, client_argv, stdin=None):
     """Both on rsockets; (server, client), the server still alive if it does not end by itself."""
     server = start_sockets(ctx.topology.a, server_argv)
-    for _ in range(40):
+    deadline = time.monotonic() + process.LONG
+    while True:
         client = start_sockets(ctx.topology.b, client_argv, stdin)
-        client.wait(timeout)
-        if client.status == 0 or server.poll() is not None:
+        client.wait(process.LONG)
+        if client.status == 0 or server.poll() is not None or time.monotonic() > deadline:
             break
         time.sleep(0.1)
     outcome = pair.Outcome(server, client)
@@ -175,7 +177,7 @@ for _name, _where in PLACES[:2]:
             port = pair.next_port()
             outcome = run_sockets(ctx, ["sh", "-c", f'nc -l -s {ctx.topology.ipv4} -p {port} >{target}'],
                                   ["nc", "-N", ctx.topology.ipv4, port], stdin=source)
-            outcome.server.wait(10)
+            outcome.server.wait(process.LONG)
             if hash_of(target) != wanted:
                 raise Failed(f"the copy differs\n{outcome.text()}")
 
@@ -184,7 +186,7 @@ for _name, _where in PLACES[:2]:
         port = pair.next_port()
         outcome = run_sockets(ctx, ["iperf3", "-s", "-1", "-p", port, "-B", ctx.topology.ipv4],
                               ["iperf3", "-p", port, "-c", ctx.topology.ipv4, "-n", "64M"])
-        outcome.server.wait(15)
+        outcome.server.wait(process.LONG)
         pair.expect_success(outcome)
         # It counts in blocks of 128 KiB, and may send one more than was asked for. Its receiver stops
         # at a message of the control connection: the last blocks may be unread.

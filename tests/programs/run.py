@@ -17,6 +17,7 @@ import multiprocessing.connection
 import os
 import signal
 import sys
+import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
@@ -67,8 +68,10 @@ def run_row(row, scale, out, have_namespaces):
         return "skip", str(e)
     except report.Failed as e:
         return "fail", str(e)
-    except (process.Timeout, RuntimeError, OSError, ValueError, KeyError) as e:
+    except (process.Timeout, RuntimeError, OSError, ValueError) as e:
         return "fail", f"{type(e).__name__}: {e}"
+    except Exception:  # pylint: disable=broad-except
+        return "fail", traceback.format_exc()  # the rows behind it are run all the same
     finally:
         process.end_all()
 
@@ -150,6 +153,7 @@ def main():
     if not os.access(pair.UROCE, os.X_OK):
         sys.exit(f"no {pair.UROCE}: run make first")
     topology.enter_user_namespace()
+    pair.be_patient()
     have_namespaces = topology.may_make_namespaces()
     print_drawings(chosen, have_namespaces)
     out = report.Report()

@@ -4,7 +4,7 @@ What is not acknowledged must arrive all the same: nothing between the two ends 
 ibv_xsrq_pingpong has one client: with more, they share an XRC domain between processes."""
 import re
 
-from harness import pair, perftest
+from harness import pair, perftest, process
 from harness.report import Failed
 
 from rows import FULL, row
@@ -59,7 +59,7 @@ def on_loopback(ctx):
         pingpong(ctx, program, "-c")
 
 
-def run_perftest(ctx, program, *args, timeout=60, attempts=3):
+def run_perftest(ctx, program, *args, timeout=process.LONG, attempts=3):
     """perftest.run(). UC and UD lose what a socket has no room for while a loaded machine does not
     run its reader, and the programs wait for it for ever: then, and only then, once more."""
     held = {}
@@ -98,7 +98,7 @@ def add_perftest(program, variant, args, sizes=perftest.ALL_SIZES, least=0):
         if many and program.endswith("_lat") and ctx.pick(True, False, False):
             expected, many = [SHORT_SIZE], ["-s", SHORT_SIZE]
         rows = run_perftest(ctx, program, *many, "-n", ctx.pick(20, 100, 500), *args,
-                            timeout=ctx.pick(120, 600, 1800))
+                            timeout=ctx.pick(600, 1800, 3600))
         perftest.expect_sizes(rows, expected)
 
 

@@ -80,7 +80,7 @@ def run_batch(ctx, transport, batch, *args, **env):
             f.write("\n".join(batch.lines) + "\n")
         command = ["ucx_perftest", "-b", path, *args]
         outcome = pair.run_pair(place, command, [*command, "-f", place.ipv4], PERFTEST_PORT,
-                                timeout=ctx.pick(120, 600), on_wait=ctx.on_wait,
+                                timeout=ctx.pick(600, 1800), on_wait=ctx.on_wait,
                                 env=environment(ctx, transport, **env))
     pair.expect_success(outcome)
     for name in batch.names():
@@ -158,11 +158,13 @@ def add_io_demo_row(transport):
         port = pair.next_port()
         count = ctx.pick(100, 2000)
         env = environment(ctx, transport, UCX_SOCKADDR_TLS_PRIORITY="rdmacm")
-        common = ["io_demo", "-q", "-p", port, "-d", "1:200000", "-o", "read,write"]
+        common = ["io_demo", "-q", "-n", "inf", "-t", "inf", "-s", 1, "-p", port, "-d", "1:200000",
+                  "-o", "read,write"]
         server = pair.start(place.a, common, env=env, line_buffered=True)
-        process.wait_until(lambda: "started listener" in server.output(), 20, "io_demo to listen")
+        process.wait_until(lambda: "started listener" in server.output(), process.LONG,
+                           "io_demo to listen")
         client = pair.start(place.b, [*common, "-i", count, "-c", 3, place.ipv4], env=env)
-        client.wait(ctx.pick(60, 300), ctx.on_wait)
+        client.wait(1800, ctx.on_wait)
         server.end()
         text = pair.Outcome(server, client).text()
         output = client.output() + server.output()

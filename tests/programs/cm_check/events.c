@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BIT(event) (1u << RDMA_CM_EVENT_##event)
-#define FAILURES   (BIT(REJECTED) | BIT(UNREACHABLE) | BIT(CONNECT_ERROR))
+#define FAILURES_SHOWN 20
+#define BIT(event)     (1u << RDMA_CM_EVENT_##event)
+#define FAILURES       (BIT(REJECTED) | BIT(UNREACHABLE) | BIT(CONNECT_ERROR))
 
 static const uint32_t allowed[STAGE_COUNT] = {
 	[STAGE_ADDRESS] = BIT(ADDR_RESOLVED) | BIT(ADDR_ERROR),
@@ -76,6 +77,10 @@ static void on_failure(struct check *k, struct conn *c, const struct rdma_cm_eve
 		k->count[COUNT_errors]++;
 	if (e->status == 0)
 		complain(k, c, "%s without a status", rdma_event_str(e->event));
+	if (k->count[COUNT_rejected] + k->count[COUNT_unreachable] + k->count[COUNT_errors] <=
+	    FAILURES_SHOWN)
+		printf("connection %u: %s, status %d\n", c->number, rdma_event_str(e->event),
+		       e->status);
 	conn_end(k, c);
 }
 

@@ -113,10 +113,12 @@ static void turn(struct check *k, int signals)
 	int n = epoll_wait(k->epoll, events, EVENTS_AT_ONCE, is_paced ? RATE_TICK_MS : -1);
 
 	for (int i = 0; i < n; i++) {
-		if (events[i].data.fd == signals)
+		if (events[i].data.fd == signals) {
+			events_read(k); /* what came before the signal counts */
 			on_signals(k, signals);
-		else if (events[i].data.fd == k->channel->fd)
+		} else if (events[i].data.fd == k->channel->fd) {
 			events_read(k);
+		}
 	}
 	device_poll(k);
 }
