@@ -17,7 +17,7 @@ def gids(ctx, server, ipv6):
     return [side.gid_index(side.ipv6 if ipv6 else side.ipv4) for side in sides(ctx, server)]
 
 
-def run_pair(ctx, server, server_argv, client_argv, port, timeout=120, protocol="tcp", env=None,
+def run_pair(ctx, server, server_argv, client_argv, port, timeout=600, protocol="tcp", env=None,
              on_server=None):
     """Both sides of a run, to their end; the client is started once the server listens on `port`,
     which is one of TCP, or of rdma_cm by protocol="cm". env: of uroce's side."""
@@ -27,7 +27,7 @@ def run_pair(ctx, server, server_argv, client_argv, port, timeout=120, protocol=
         argv = [str(word) for word in argv]
         return side.spawn(argv, env=env) if side is ctx.ours else side.spawn(argv)
 
-    listens_before = here.cm_listens() if protocol == "cm" else 0
+    listens_before = here.cm_listens() if protocol == "cm" else None
     s = spawn(here, server_argv)
     c = None
     try:
@@ -39,7 +39,7 @@ def run_pair(ctx, server, server_argv, client_argv, port, timeout=120, protocol=
             on_server(s)
         c = spawn(there, client_argv)
         c.wait(timeout, ctx.on_wait)
-        s.wait(60 if c.status == 0 else 5)
+        s.wait(process.LONG if c.status == 0 else 15)
     except process.Timeout as e:
         s.kill()
         if c:

@@ -129,11 +129,12 @@ def refused():
         common = [here.ipv4, port, "-t", "across", "-n", 6, "-w", 1, "-R", 3]
         listening = rdmacm.serve(ctx, here, *common)
         alone = there.spawn(["rping", "-c", "-C", "1", "-a", here.ipv4, "-p", str(free)])
-        if alone.wait(60) == 0 or "RDMA_CM_EVENT_REJECTED, error 8\n" not in alone.output():
+        if alone.wait(process.LONG) == 0 or \
+                "RDMA_CM_EVENT_REJECTED, error 8\n" not in alone.output():
             raise Failed(alone.output())
         client = rdmacm.Check(ctx, there, "connect", *common)
-        cm.expect(client.result(60), "client", established=4, rejected=2, ended=6)
-        cm.expect(listening.result(60), "server", established=4, refused=2, ended=6)
+        cm.expect(client.result(), "client", established=4, rejected=2, ended=6)
+        cm.expect(listening.result(), "server", established=4, refused=2, ended=6)
     return drive
 
 

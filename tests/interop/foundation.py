@@ -30,7 +30,8 @@ def commands(ctx):
     except process.Timeout:
         pass
     p = guest.spawn("echo first; exec sleep 100", terminal=True)
-    process.wait_until(lambda: p.output() == "first\n", 10, "a line of a command that runs")
+    process.wait_until(lambda: p.output() == "first\n", process.LONG,
+                       "a line of a command that runs")
     p.kill()
     content = os.urandom(300001)
     with tempfile.NamedTemporaryFile() as f:
@@ -46,7 +47,7 @@ def programs(ctx):
     """All libraries of each program are there."""
     missing = ctx.guest.check(
         "for f in /usr/bin/* /usr/sbin/*; do /lib64/ld-linux-x86-64.so.2 --list $f 2>/dev/null | "
-        "grep 'not found' | sed \"s|^|$f|\"; done; true", 300)
+        "grep 'not found' | sed \"s|^|$f|\"; done; true", 1800)
     if missing:
         raise Failed(missing)
 
@@ -58,15 +59,15 @@ def wire(ctx):
         ctx.guest.set_mtu(mtu)
         for ip in (4, 6):
             largest = mtu - (28 if ip == 4 else 48)
-            ctx.guest.check(["ping", "-c", 1, "-w", 20, "-M", "do", "-s", largest,
+            ctx.guest.check(["ping", "-c", 1, "-w", 200, "-M", "do", "-s", largest,
                              ctx.ours.ipv4 if ip == 4 else ctx.ours.ipv6])
             status, output = process.run(
-                ["ping", "-c", "1", "-w", "20", "-M", "do", "-s", str(largest),
+                ["ping", "-c", "1", "-w", "200", "-M", "do", "-s", str(largest),
                  ctx.guest.ipv4 if ip == 4 else ctx.guest.ipv6], prefix=ctx.ours.ns.prefix())
             if status != 0:
                 raise Failed(output)
         p = ctx.ours.spawn(["ibv_devinfo"])
-        p.wait(30)
+        p.wait(process.LONG)
         if not re.search(rf"active_mtu:\s+{MTUS[mtu]}\b", p.output()):
             raise Failed(p.output())
         ctx.guest.gid_index(ctx.guest.ipv4)
@@ -83,12 +84,12 @@ def frozen_and_gone(ctx):
     if p.ended.wait(1):
         raise Failed("a frozen guest has answered")
     guest.thaw()
-    if p.wait(30) != 0 or p.output() != "late\n":
+    if p.wait(process.LONG) != 0 or p.output() != "late\n":
         raise Failed("a thawed guest has not answered")
     p = guest.spawn("sleep 1000")
     guest.kill()
     try:
-        p.wait(10)
+        p.wait(process.LONG)
     except RuntimeError:
         return
     raise Failed("the guest is not gone")

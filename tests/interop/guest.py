@@ -16,7 +16,7 @@ import signal
 import tempfile
 
 from harness import cm, pair, process, topology
-from harness.report import Skipped
+from harness.report import Failed, Skipped
 
 from link import Link, LinkLost
 
@@ -38,13 +38,14 @@ def missing():
     return ""
 
 
-def _wait_for_listener(side, p, before, timeout):
+def _wait_for_listener(side, p, before):
+    """Until one more listens by rdma_cm than cm_listens() said before `p` was started."""
     def ready():
         if p.poll() is not None:
-            raise process.Timeout(f"{p.argv[0]} ended with status {p.status} before it listened\n"
-                                  f"{p.output()}")
-        return side.cm_listens() not in (0, before)  # it may be another uroced by now
-    process.wait_until(ready, timeout, f"{p.argv[0]} to listen by rdma_cm", 0.05)
+            raise Failed(f"{p.argv[0]} ended with status {p.status} before it listened\n"
+                         f"{p.output()}")
+        return side.has_listened(before)
+    process.wait_until(ready, process.LONG, f"{p.argv[0]} to listen by rdma_cm", 0.05)
 
 
 def nodes(cpus, memory_mib):
@@ -60,6 +61,7 @@ class Guest:
     """Started by the constructor; boot() waits until it can be used."""
 
     device = "rxe0"
+    mac = "52:54:00:77:00:02"
     ipv4 = "10.77.0.2"
     ipv6 = "fd77::2"
 
@@ -83,7 +85,7 @@ class Guest:
              "random.trust_cpu=on no_timer_check " +
              " ".join(f"uroce.{key}={value}" for key, value in settings.items()),
              "-netdev", "tap,id=data,ifname=ur0,script=no,downscript=no,vnet_hdr=off",
-             "-device", "virtio-net-pci,netdev=data,mac=52:54:00:77:00:02,romfile=",
+             "-device", f"virtio-net-pci,netdev=data,mac={self.mac},romfile=",
              "-device", "virtio-serial-pci",
              "-chardev", f"socket,id=agent,path={socket},server=on,wait=off",
              "-device", "virtserialport,chardev=agent,name=uroce.agent"],
@@ -91,7 +93,7 @@ class Guest:
         self.frozen = False
         self.link = None
         try:
-            self._expect(lambda: self._connect(socket), 30, "QEMU to start")
+            self._expect(lambda: self._connect(socket), process.LONG, "QEMU to start")
         except (process.Timeout, RuntimeError, OSError):
             self.close()
             raise
@@ -111,7 +113,7 @@ class Guest:
             return condition()
         process.wait_until(look, timeout, what)
 
-    def boot(self, timeout=240):
+    def boot(self, timeout=1200):
         try:
             self._expect(self.link.hello.is_set, timeout, "the guest to boot")
         except process.Timeout as e:
@@ -143,13 +145,13 @@ class Guest:
         """Starts it; a GuestProcess. terminal: for programs whose output is read while they run."""
         return self.link.spawn(command, terminal)
 
-    def run(self, command, timeout=60):
+    def run(self, command, timeout=process.LONG):
         """(status, stdout, stderr) of a command that ends by itself."""
         p = self.spawn(command)
         status = p.wait(timeout)
         return status, p.stdout, p.stderr
 
-    def check(self, command, timeout=60):
+    def check(self, command, timeout=process.LONG):
         """The standard output of a command that must succeed."""
         status, out, err = self.run(command, timeout)
         if status != 0:
@@ -163,7 +165,7 @@ class Guest:
             self.link.write(to, f.read())
         return to
 
-    def pull(self, path, timeout=60):
+    def pull(self, path, timeout=process.LONG):
         """The bytes of a file of the guest."""
         p = self.spawn(["cat", path])
         if p.wait(timeout) != 0:
@@ -174,7 +176,7 @@ class Guest:
         return process.in_table(self.check(f"cat /proc/net/{protocol} /proc/net/{protocol}6"),
                                 port, protocol)
 
-    def wait_for_port(self, p, port, timeout=60, protocol="tcp"):
+    def wait_for_port(self, p, port, timeout=process.LONG, protocol="tcp"):
         """Until somebody listens; if `p` ends first, a Timeout."""
         def ready():
             if p.poll() is not None:
@@ -184,21 +186,29 @@ class Guest:
         process.wait_until(ready, timeout, f"{p.argv[0]} in the guest to listen on {port}")
 
     def cm_listens(self):
-        """Listeners of rdma_cm that there are."""
-        return self.check("rdma resource show cm_id").count("state LISTEN")
+        """Listeners of rdma_cm that there are, each with the number that the kernel gave it."""
+        return {line for line in self.check("rdma resource show cm_id").splitlines()
+                if "state LISTEN" in line}
 
-    def wait_for_listener(self, p, before, timeout=60):
-        """Until rdma_cm has a listener more than cm_listens() said before `p` was started."""
-        _wait_for_listener(self, p, before, timeout)
+    def has_listened(self, before):
+        return self.cm_listens() - before
+
+    def wait_for_listener(self, p, before):
+        _wait_for_listener(self, p, before)
 
     def gid_index(self, address):
-        """Index of the GID of rxe0 that is the IPv4 or IPv6 address."""
-        lines = self.check(f"cd /sys/class/infiniband/{self.device}/ports/1/gids && grep . *")
-        for line in lines.splitlines():
-            index, _, text = line.partition(":")
-            if topology.address_of_gid(text) == topology.address_of_gid(address):
-                return int(index)
-        raise RuntimeError(f"guest: no GID {address} among\n{lines}")
+        """Index of the GID of rxe0 that is the IPv4 or IPv6 address; the kernel enters it some time
+        after the address came."""
+        found = {}
+
+        def look():
+            lines = self.check(f"cd /sys/class/infiniband/{self.device}/ports/1/gids && grep . *")
+            for line in lines.splitlines():
+                index, _, text = line.partition(":")
+                found.setdefault(topology.address_of_gid(text), int(index))
+            return topology.address_of_gid(address) in found
+        process.wait_until(look, process.LONG, f"the guest's GID {address}", 0.2)
+        return found[topology.address_of_gid(address)]
 
     def set_mtu(self, mtu):
         """1500 or 9000, of both ends of the wire; path MTUs follow (1024 and 4096)."""
@@ -208,18 +218,26 @@ class Guest:
         self.check(f"ip link set eth0 mtu {mtu}")
         self.mtu = mtu
         process.wait_until(
-            lambda: f"active_mtu:\t\t{MTUS[mtu]}" in self.check("ibv_devinfo"), 30, "rxe's MTU")
+            lambda: f"active_mtu:\t\t{MTUS[mtu]}" in self.check("ibv_devinfo"), process.LONG,
+            "rxe's MTU")
 
     # the machine
 
+    def _set_neighbour(self, state):
+        self.ours.ns.run("ip", "neigh", "replace", self.ipv4, "lladdr", self.mac, "nud", state,
+                         "dev", "ur0")
+
     def freeze(self):
-        """From here on it does nothing, and nobody is told: like a host that hangs."""
+        """From here on it does nothing, and nobody is told: like a host that hangs. Where it is stays
+        known, else what connects to it would not come so far."""
+        self._set_neighbour("permanent")
         self.qemu.kill(signal.SIGSTOP)
         self.frozen = True
 
     def thaw(self):
         self.qemu.kill(signal.SIGCONT)
         self.frozen = False
+        self._set_neighbour("reachable")
 
     def kill(self):
         """It is gone at once, without a word; the next row gets a new one."""
@@ -275,15 +293,17 @@ class Ours:
             raise Skipped(f"{command[0]} is not installed: tools/dev/setup.sh programs interop")
         return pair.start(self.ns, command, env=env, line_buffered=line_buffered)
 
-    def wait_for_port(self, p, port, timeout=60, protocol="tcp"):
+    def wait_for_port(self, p, port, timeout=process.LONG, protocol="tcp"):
         process.wait_for_port(p, port, timeout, protocol)
 
     def cm_listens(self):
-        """How often somebody has listened by rdma_cm, of the uroced that runs now."""
-        return cm.counter(self.ns, "cm_listens")
+        return cm.listens(self.ns)
 
-    def wait_for_listener(self, p, before, timeout=60):
-        _wait_for_listener(self, p, before, timeout)
+    def has_listened(self, before):
+        return cm.has_listened(self.ns, before)
+
+    def wait_for_listener(self, p, before):
+        _wait_for_listener(self, p, before)
 
     def gid_index(self, address):
         return pair.gid_index(self.ns, self.device, address)

@@ -68,7 +68,7 @@ class Tgtd:
             if self.process.poll() is not None:
                 raise Failed(f"tgtd ended with status {self.process.status}\n{self.text()}")
             return self.admin("--mode", "target", "--op", "new", "--tid", "1", "-T", TARGET)[0] == 0
-        process.wait_until(is_made, 30, "tgtd to make a target", interval=0.2)
+        process.wait_until(is_made, process.LONG, "tgtd to make a target", interval=0.2)
         for words in (["--mode", "logicalunit", "--op", "new", "--tid", "1", "--lun", "1",
                        "--backing-store", self.disk],
                       # tgtd 1.0.85 wants the address and the name allowed for iSER
@@ -109,25 +109,26 @@ class Initiator:
             "mkdir -p /run/lock/iscsi /etc/iscsi /var/lib/iscsi; "
             f"echo InitiatorName={INITIATOR} > /etc/iscsi/initiatorname.iscsi")
         self.daemon = self.guest.spawn(["iscsid", "-f"])
-        process.wait_until(lambda: self.guest.run("iscsiadm -m iface")[0] == 0, 60, "iscsid")
+        process.wait_until(lambda: self.guest.run("iscsiadm -m iface")[0] == 0, process.LONG,
+                           "iscsid")
         self.guest.check(f"{self.node} -o new -I iser && "
                          f"{self.node} -o update -n node.session.timeo.replacement_timeout -v 60")
 
     def login(self):
         """The disk's device."""
-        self.guest.check(f"{self.node} -l", 120)
-        self.guest.check("for i in $(seq 300); do [ -b /dev/sda ] && exit; sleep 0.1; done; exit 1")
+        self.guest.check(f"{self.node} -l", 600)
+        self.guest.check("until [ -b /dev/sda ]; do sleep 0.1; done")
         return "/dev/sda"
 
     def logout(self):
-        self.guest.check(f"{self.node} -u", 120)
+        self.guest.check(f"{self.node} -u", 600)
 
     def close(self):
         if not self.guest.is_usable():
             return
         try:
             self.guest.check(f"umount /mnt; {self.node} -u; {self.node} -o delete; "
-                             "[ ! -e /sys/block/sda ]", 120)
+                             "[ ! -e /sys/block/sda ]", 600)
         except (process.Timeout, RuntimeError):
             self.guest.kill()  # the next row gets one without our disk
         self.daemon.kill()
@@ -147,12 +148,12 @@ def fill(ctx, disk, files, mib):
 def verify(ctx, disk):
     """Everything is read anew: nothing of the disk is cached after its login."""
     ctx.guest.check(f"e2fsck -fn {disk} && mount -o ro {disk} /mnt && cd /mnt && "
-                    "sha256sum -c /tmp/sums && cd / && umount /mnt", 300)
+                    "sha256sum -c /tmp/sums && cd / && umount /mnt", 1800)
 
 
 def compare(ctx, disk, target):
     """The disk as the guest reads it is the file outside."""
-    there = ctx.guest.check(f"sha256sum {disk}", 300).split()[0]
+    there = ctx.guest.check(f"sha256sum {disk}", 1800).split()[0]
     if there != sha256(target.disk):
         raise Failed(f"the disk is not the file behind it\n{target.text()}")
 
@@ -171,7 +172,7 @@ def iser(ctx, address, files, mib, env=None):
         initiator = Initiator(ctx, address)
         disk = initiator.login()
         target.watch()
-        finish(fill(ctx, disk, files, mib), 300, ctx, target)
+        finish(fill(ctx, disk, files, mib), 1800, ctx, target)
         initiator.logout()
         disk = initiator.login()
         verify(ctx, disk)
@@ -229,17 +230,17 @@ def iser_target_killed(ctx):
         initiator = Initiator(ctx, ctx.ours.ipv4)
         disk = initiator.login()
         p = fill(ctx, disk, 8, 8)
-        process.wait_until(lambda: p.output().split()[1:] or p.poll() is not None, 120,
+        process.wait_until(lambda: p.output().split()[1:] or p.poll() is not None, 1800,
                            "two files in the guest", interval=0.1)
         if p.poll() is not None:
             finish(p, 1, ctx, target)
             raise Failed("all was written before tgtd could be killed")
         target.stop()
-        process.wait_until(lambda: "conn error" in ctx.guest.check("dmesg"), 20,
+        process.wait_until(lambda: "conn error" in ctx.guest.check("dmesg"), process.LONG,
                            "the kernel to notice")
         time.sleep(1)
         target.start()
-        finish(p, 300, ctx, target)
+        finish(p, 1800, ctx, target)
         initiator.logout()
         disk = initiator.login()
         verify(ctx, disk)
@@ -282,7 +283,7 @@ def image_options(address):
 
 def qemu_img(ctx, *words):
     p = ctx.ours.spawn(["qemu-img", *words])
-    if p.wait(180, ctx.on_wait) != 0:
+    if p.wait(1800, ctx.on_wait) != 0:
         raise Failed(f"{' '.join(p.argv)}\nstatus {p.status}\n{p.output()}\n"
                      f"{ctx.guest.run('dmesg | tail -30')[1]}")
 

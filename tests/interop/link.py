@@ -77,13 +77,13 @@ class GuestProcess:
         if self.poll() is None:
             self.link.send(b"K", self.number, struct.pack("<i", sig))
             if sig == signal.SIGKILL:
-                self.ended.wait(10)
+                self.ended.wait(process.LONG)
 
     def end(self):
         """Asks, then forces."""
         if self.poll() is None:
             self.kill(signal.SIGTERM)
-            if not self.ended.wait(3):
+            if not self.ended.wait(30):
                 self.kill()
 
 
@@ -155,7 +155,7 @@ class Link:
         self.send(b"T" if terminal else b"R", p.number, text.encode())
         return p
 
-    def write(self, path, content, timeout=60):
+    def write(self, path, content, timeout=process.LONG):
         p = self._new([f"write {path}"])
         self.send(b"W", p.number, path.encode())
         for start in range(0, len(content), CHUNK):

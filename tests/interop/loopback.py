@@ -108,7 +108,7 @@ def port_taken(ctx):
             ctx.guest.wait_for_port(server, int(command.split()[-1]))
             # a side takes its address when it knows the other's; who is first says it, both end
             status, out, err = ctx.guest.run(f"{command} {ctx.guest.ipv4}")
-            server.wait(30)
+            server.wait(process.LONG)
             expect_named(status or server.status, out + err + server.output())
     for address in (ctx.guest.ipv4, ctx.guest.ipv6):
         status, out, err = ctx.guest.run(on_uroce("rping", "-s", "-a", address))
@@ -125,14 +125,14 @@ def loaded_later(ctx):
         raise Failed("without rxe0 the port is free: README.md says otherwise")
     guest.check("modprobe -r rdma_rxe")
     server = guest.spawn(on_uroce("rping", "-s", "-a", guest.ipv4, "-C", 3))
-    process.wait_until(lambda: guest.listens(4791, "udp") or server.poll() is not None, 60,
+    process.wait_until(lambda: guest.listens(4791, "udp") or server.poll() is not None, process.LONG,
                        "uroced to have the port")
     status, out, err = guest.run("modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0")
     if status == 0:
         raise Failed(f"rxe0 was made all the same\n{out}{err}")
     refused = (out + err).strip()
-    status, out, err = guest.run(on_uroce("rping", "-c", "-a", guest.ipv4, "-C", 3), timeout=120)
-    if status != 0 or server.wait(60) != 0:
+    status, out, err = guest.run(on_uroce("rping", "-c", "-a", guest.ipv4, "-C", 3))
+    if status != 0 or server.wait(process.LONG) != 0:
         raise Failed(f"uroce after that: status {status}\n{out}{err}{server.output()}")
     return refused
 
@@ -152,7 +152,7 @@ class Stack:
         port = pair.next_port()
         command = (f"{self.before} sh /tmp/pair {port} {self.address} {program} -F -p {port} "
                    f"-d {self.device} -x {self.gid} -s {size} -n {count}")
-        status, out, err = self.ctx.guest.run(command, 300)
+        status, out, err = self.ctx.guest.run(command, 1800)
         table = perftest.table(out)
         if status != 0 or len(table) != 1 or table[0].bytes != size:
             raise Failed(f"{self.name}: {command}\nstatus {status}\n{out}{err}")
@@ -169,7 +169,7 @@ def stacks(ctx):
     guest.check(f"ip netns list | grep -q {BESIDE} || {{ ip netns add {BESIDE} && "
                 f"ip -n {BESIDE} link set lo up; }}")
     p = guest.spawn("cat >/tmp/pair <<'EOF'\n" + PAIR + "EOF")
-    p.wait(30)
+    p.wait(process.LONG)
     return (Stack(ctx, "rxe", "rxe0", guest.ipv4, guest.gid_index(guest.ipv4), ""),
             Stack(ctx, "uroce", "uroce_lo", "127.0.0.1", 0,
                   f"ip netns exec {BESIDE} env " + on_uroce()))

@@ -22,7 +22,7 @@ OPERATIONS = "send,send-imm,send-inv,write,write-imm,read,cmp-swap,fetch-add"
 
 # of UC and UD
 UNRELIABLE = "send,send-imm,write,write-imm"
-TIMEOUT = 16  # 0.27 s, eight times: the guest may stand still for a while
+TIMEOUT = 17  # 0.54 s, eight times: the guest may stand still for a while
 ENOUGH = 20  # of an event, for what must follow from it to be there
 
 
@@ -40,9 +40,10 @@ def verbs_check(ctx, server, recording, link, seeds, ipv6, transports="rc", oper
     outcome = pair.expect_success(across.run_pair(
         ctx, server, words[serving],
         [*words[asking], f"--transport={transports}", "--qps=2", "--ops=60", f"--max-size={size}",
-         "--faults=0", "--features=none", f"--timeout={TIMEOUT}", f"--only={operations}", "-n", seeds, "--stall=60",
+         "--faults=0", "--features=none", f"--timeout={TIMEOUT}", f"--only={operations}", "-n", seeds,
+         "--stall=240",
          *([f"--link={link}"] if link else []), serving.ipv6 if ipv6 else serving.ipv4],
-        port, timeout=240, env=recording.env))
+        port, timeout=1800, env=recording.env))
     for side in (outcome.server, outcome.client):
         done = re.search(r"verbs-check: (\d+) seeds, .* all right", side.output())
         if not done or int(done.group(1)) != seeds:
@@ -55,11 +56,11 @@ def perftest(ctx, program, server, recording, ipv6):
     serving, asking = across.sides(ctx, server)
     # rxe offers more outstanding READs than uroce takes
     more = ["-o", 16] if program == "ib_read_bw" else []
-    words = {side: [program, "-F", "-d", side.device, "-p", port, "-n", 40, "-s", 65537, *more,
-                    "-x", side.gid_index(side.ipv6 if ipv6 else side.ipv4)]
+    words = {side: [program, "-F", "-u", TIMEOUT, "-d", side.device, "-p", port, "-n", 40, "-s",
+                    65537, *more, "-x", side.gid_index(side.ipv6 if ipv6 else side.ipv4)]
              for side in (serving, asking)}
     outcome = pair.expect_success(across.run_pair(
-        ctx, server, words[serving], [*words[asking], serving.ipv4], port, timeout=240,
+        ctx, server, words[serving], [*words[asking], serving.ipv4], port, timeout=1800,
         env=recording.env))
     if not table(outcome.client.output()):
         raise Failed(f"no result\n{outcome.text()}")

@@ -138,13 +138,13 @@ def run_with_cm(ctx, server, *args, **options):
     if server != GUEST:
         run(ctx, server, *args, cm=True, **options)
         return
-    for delay in (2000, 5000, 10000):
+    for delay in (2000, 5000, 10000, 30000):
         try:
             with slow_cm(ctx.guest, delay):
                 run(ctx, server, *args, cm=True, **options)
             return
         except Failed as e:
-            if "RDMA_CM_EVENT_REJECTED" not in str(e) or delay == 10000:
+            if "RDMA_CM_EVENT_REJECTED" not in str(e) or delay == 30000:
                 raise
 
 

@@ -16,6 +16,7 @@ import argparse
 import os
 import signal
 import sys
+import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[1:1] = [os.path.join(HERE, ".."), os.path.join(HERE, "vm")]
@@ -113,8 +114,10 @@ def run_row(row, args, out, place):
         out.skip(e)
     except report.Failed as e:
         out.fail(f"{e}{kernel_log(place, said)}")
-    except (process.Timeout, RuntimeError, OSError, ValueError, KeyError) as e:
+    except (process.Timeout, RuntimeError, OSError, ValueError) as e:
         out.fail(f"{type(e).__name__}: {e}{kernel_log(place, said)}")
+    except Exception:  # pylint: disable=broad-except
+        out.fail(f"{traceback.format_exc()}{kernel_log(place, said)}")
     finally:
         end_programs(place)
         if row.fresh:
@@ -149,6 +152,7 @@ def main():
     if not os.access(pair.UROCE, os.X_OK):
         sys.exit(f"no {pair.UROCE}: run make first")
     topology.enter_user_namespace()
+    pair.be_patient()
     why = guest.missing()
     if why:
         return skip_all(chosen, why)

@@ -393,10 +393,10 @@ class Responder(Base):
         talk = Talk().send(0).send(1).ack(1, 2).send(3).nak(1, 2)
         self.wrong("nak-psn", talk, a=a)
 
-    def test_coarse_rnr_wait_is_a_quirk(self):
-        a = Place(timeout_s=0.05, quirks=frozenset(("coarse-rnr",)))
-        self.right(Talk().send(0).rnr(0, 0, 20).send(0, after=0.004).ack(0, 1), a=a)
-        self.wrong("rnr-wait", Talk().send(0).rnr(0, 0, 20).send(0, after=0.002).ack(0, 1), a=a)
+    def test_rnr_wait_by_an_emulated_clock_is_a_quirk(self):
+        talk = Talk().send(0).rnr(0, 0, 20).send(0, after=0.004).ack(0, 1)
+        self.right(talk, a=Place(timeout_s=0.05, quirks=frozenset(("emulated-clock",))))
+        self.wrong("rnr-wait", talk, a=Place(timeout_s=0.05))
 
     def test_nak_behind_an_rnr_nak_is_a_quirk(self):
         talk = Talk()

@@ -25,7 +25,7 @@ NETWORKS = ((1500, False), (9000, True), (1500, True), (9000, False))  # wire's 
 PATH_MTUS = {1500: 1024, 9000: 4096}
 # rc/short-receive   right; request: remote invalid request error
 LINE = re.compile(r"^(\S+/\S+)\s+(right|skipped)(?:: )?(.*)$", re.MULTILINE)
-TIMEOUT = 18  # 1.07 s, eight times: on a busy machine the guest may stand still for a second
+TIMEOUT = 18  # 1.07 s, eight times: on a busy machine the guest may stand still for seconds
 SESSIONS_MAX = 8  # on one network: more failures need no counting
 
 _results = {}  # of the sessions: (guest, server, network) -> {scenario: (verdict, text)}
@@ -44,7 +44,7 @@ def listed():
     return [line.split()[0] for line in text.splitlines()]
 
 
-def run(ctx, server, network, *args, timeout=300, env=None):
+def run(ctx, server, network, *args, timeout=1800, env=None):
     """Both sides; the client's options decide what is run. env: of uroce's side."""
     ctx.guest.set_mtu(network[0])
     ours = os.path.join(os.path.dirname(pair.UROCE), "verbs-check")
@@ -54,7 +54,7 @@ def run(ctx, server, network, *args, timeout=300, env=None):
     argvs = []
     for side, gid in zip(across.sides(ctx, server), across.gids(ctx, server, network[1])):
         own = [ours] if side is ctx.ours else [ctx.guest.verbs_check, "--quirks", "rxe"]
-        argvs.append([*own, "-d", side.device, "-g", gid, "-p", port, "--stall", 60])
+        argvs.append([*own, "-d", side.device, "-g", gid, "-p", port, "--stall", 240])
     client = [*argvs[1], "-m", PATH_MTUS[network[0]], "--timeout", TIMEOUT, *args,
               across.sides(ctx, server)[0].ipv4]
     return across.run_pair(ctx, server, argvs[0], client, port, timeout=timeout, env=env)
@@ -122,7 +122,7 @@ def seeds(ctx, server, count, *args):
     first = 1 if ctx.scale == SHORT else random.SystemRandom().randrange(1 << 32)
     for network in NETWORKS[:ctx.pick(1, 4)]:
         outcome = run(ctx, server, network, "-s", first, "-n", count, *args,
-                      timeout=300 + 5 * count)
+                      timeout=1800 + 20 * count)
         if not all_right(outcome):
             raise Failed(f"{shown(network)}\n{outcome.text()}")
     return f"seeds {first} to {first + count - 1}"

@@ -25,7 +25,7 @@ TOKEN = "interop-token-0123456789"
 PORT = 18701
 PROGRAMS = ("uroce", "verify-agent", "verbs-check", "ud_checked")
 PLACES = ("", "../examples", "../libexec/uroce")  # beside uroce; the last two in a build, installed
-QP_TIMEOUT = 18  # 1.07 s, eight times: on a busy machine the guest may stand still for a second
+QP_TIMEOUT = 18  # 1.07 s, eight times: on a busy machine the guest may stand still for seconds
 PROFILE = "profile: emulated\npatience: 5\nthresholds: []\n"
 NAMES = {across.OURS: "uroce", across.GUEST: "Soft-RoCE (rdma_rxe)"}
 # what addresses have a part in; the figures and the one-sided cases are those of IPv4
@@ -142,7 +142,7 @@ def link_local_indices(ctx):
             across.GUEST: link_local_index(ctx.guest, ctx.guest.check("ip -6 addr show dev eth0"))}
 
 
-def run(ctx, target, ipv6, *words, quirks=True, gids=None, timeout=3600):
+def run(ctx, target, ipv6, *words, quirks=True, gids=None, timeout=10800):
     """The report, with the plan run by the other side than `target`. gids: by name, else those of
     the addresses that the sides have spoken through."""
     kept = Kept(ctx)
@@ -157,7 +157,7 @@ def run(ctx, target, ipv6, *words, quirks=True, gids=None, timeout=3600):
             i = initiator.start("--peer", f"[{address}]:{PORT}" if ipv6 else address,
                                 "--token", TOKEN, *initiator.options(), *words, quirks=quirks)
             i.wait(timeout, kept.on_wait)
-            s.wait(60)
+            s.wait(process.LONG)
             kept.write(".txt", pair.Outcome(s, i).text())
             return check(kept.take(initiator.report()), i, pair.Outcome(s, i))
         except (process.Timeout, OSError, ValueError) as e:
@@ -248,7 +248,7 @@ def run_alone(ctx, *words, before=()):
         guest = Side(ctx, across.GUEST, folder)
         p = guest.start(*guest.options(), *words, before=before)
         try:
-            p.wait(1800, Kept(ctx).on_wait)
+            p.wait(7200, Kept(ctx).on_wait)
             return check(guest.report(), p, pair.Outcome(p, None))
         except (process.Timeout, RuntimeError, ValueError) as e:
             raise Failed(f"{e}\n{p.output()}") from e

@@ -19,6 +19,8 @@ class Place:
                 "resume-read"     a repeated READ is answered from its middle, by MIDDLE...LAST
                 "nak-behind-rnr"  a packet behind one that got an RNR NAK gets a sequence NAK
                 "skips-response"  a READ response in a long burst never leaves the host
+                "emulated-clock"  the host's clock makes up for where it stood still, and so its RNR
+                                  waits may be shorter by that
     is_finished whether all that the host requested was acknowledged at the end
     """
     tx: frozenset = frozenset()
