@@ -18,7 +18,7 @@
 #include "control/message.h"
 #include "control/rendezvous.h"
 
-#define ROCE_CLIENT_ANSWER_NS_MAX (5 * ROCE_NS_PER_S) /* how long a call waits for the daemon */
+#define ROCE_CLIENT_ANSWER_NS_MAX (20 * ROCE_NS_PER_S) /* how long a call waits for the daemon */
 
 /* Sequence numbers of a reconnect; those of calls stay below. */
 #define ROCE_SEQUENCE_CLAIM   UINT32_C(0x40000000) /* | slot */

@@ -108,7 +108,7 @@ static void ask__error_after_an_answer(void **state)
 	begin = time(NULL);
 	assert_int_equal(roce_client_ask(client, &request, count_answer, &count, err, sizeof(err)),
 			 -ENOMEM);
-	assert_true(time(NULL) - begin < 4);
+	assert_true(time(NULL) - begin < 15); /* it does not wait for another answer */
 	assert_string_equal(err, "no memory for more");
 	assert_int_equal(count, 1);
 	roce_client_close(client);
@@ -142,7 +142,7 @@ static int open_without(const char *name, int first, int second)
 	if (child == 0) {
 		int error;
 
-		alarm(20);
+		alarm(120);
 		if (!forbid(first, second))
 			_exit(NO_SECCOMP);
 		error = roce_client_open(&client, &cfg, err, sizeof(err));

@@ -327,6 +327,11 @@ static int transact(struct roce_cm_client *c, struct roce_message *m)
 	int error;
 
 again:
+	if (m->cm.op == ROCE_CM_DESTROY) { /* needs no daemon: it forgot the id when it went */
+		roce_client_step(c->client, 0, &c->packet);
+		if (c->client->state != ROCE_CLIENT_READY)
+			return -ECONNRESET;
+	}
 	error = wait_settled(c, until);
 	if (error)
 		return error;

@@ -29,11 +29,11 @@
 #include "base/clock.h"
 #include "control/spawn.h"
 
-#define HELLO_NS_MAX	  (3 * ROCE_NS_PER_S) /* a daemon that its keeper restarts needs a moment */
+#define HELLO_NS_MAX	  (10 * ROCE_NS_PER_S) /* a busy machine may stand still for seconds */
 #define RETRY_NS_MIN	  (2 * ROCE_NS_PER_MS)
 #define RETRY_NS_MAX	  (250 * ROCE_NS_PER_MS)
 #define START_NS_INTERVAL (500 * ROCE_NS_PER_MS) /* between two attempts to start the daemon */
-#define STICKY_NS	  (5 * ROCE_NS_PER_S)	 /* root's daemon may be restarted: wait for it */
+#define STICKY_NS	  (10 * ROCE_NS_PER_S)	 /* root's daemon may be restarted: wait for it */
 #define PACKETS_MAX	  64			 /* taken in one step */
 
 void roce_client_note(struct roce_client *c, int error, const char *format, ...)

@@ -16,8 +16,8 @@
 #include "base/assert.h"
 #include "daemon/member.h"
 
-#define WAIT_MS_EXPECTED  20 /* for a probe that should arrive at once */
-#define WAIT_MS_MAYBE	  4  /* for one that may go to somebody else */
+#define WAIT_MS_EXPECTED  300 /* for a probe that should arrive at once, and does so mostly */
+#define WAIT_MS_MAYBE	  4   /* for one that may go to somebody else */
 #define SCAN_BATCH	  16
 #define SCAN_MAX	  320 /* then probes do not arrive here at all */
 #define WALK_BEYOND_MAX	  64  /* members that joined behind our back */

@@ -75,7 +75,7 @@ static void receive(int fd, struct received *r)
 	struct pollfd pfd = {.fd = fd, .events = POLLIN};
 	ssize_t n;
 
-	assert_int_equal(poll(&pfd, 1, 5000), 1);
+	assert_int_equal(poll(&pfd, 1, 60000), 1);
 	n = recvmsg(fd, &msg, 0);
 	assert_true(n > 0);
 	r->length = (size_t)n;

@@ -19,8 +19,8 @@
 #include "daemon/server.h"
 
 #define KEEPER_NS_INTERVAL ROCE_NS_PER_S /* between two starts of a keeper */
-#define KEEPER_BYE_MS	   300
-#define RESUME_SECONDS_MAX 5
+#define KEEPER_BYE_MS	   5000		 /* for one that is stopped; else it goes at once */
+#define RESUME_SECONDS_MAX 30
 
 void roce_handover_keep(struct roce_server *s, const struct roce_keeper_record *r, int fd)
 {
@@ -164,6 +164,7 @@ static void resume_record(struct roce_server *s, const struct roce_keeper_record
 			return;
 		roce_group_restore_begin(&sg->group, &r->address, r->nonce);
 		sg->group.guard_fd = fd;
+		listen(fd, ROCE_LISTEN_BACKLOG); /* our pid, as above */
 		sg->group.is_guard_kept = true;
 		roce_list_add_tail(&s->groups, &sg->link);
 		s->group_count++;

@@ -21,11 +21,12 @@
 
 #include "base/clock.h"
 
-#define SEND_SECONDS_MAX 1
-#define RESTARTS_MAX	 5 /* within RESTARTS_NS: then give up */
-#define RESTARTS_NS	 (10 * ROCE_NS_PER_S)
-#define ARGUMENTS_MAX	 64
-#define ENTRIES_STEP	 64
+#define SEND_SECONDS_MAX     1 /* of uroced, which has other things to do */
+#define HANDOVER_SECONDS_MAX 30
+#define RESTARTS_MAX	     5 /* within RESTARTS_NS: then give up */
+#define RESTARTS_NS	     (10 * ROCE_NS_PER_S)
+#define ARGUMENTS_MAX	     64
+#define ENTRIES_STEP	     64
 
 struct entry {
 	struct roce_keeper_record record;
@@ -195,7 +196,7 @@ static bool may_restart(struct keeper *k)
 
 static int restart_daemon(struct keeper *k)
 {
-	struct timeval limit = {.tv_sec = SEND_SECONDS_MAX};
+	struct timeval limit = {.tv_sec = HANDOVER_SECONDS_MAX};
 	struct roce_keeper_record end = {.kind = ROCE_KEEPER_END};
 	int pair[2], error = 0;
 	pid_t pid;

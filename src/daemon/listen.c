@@ -14,9 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ATTEMPTS_MAX	  20
-#define BUSY_ATTEMPTS_MAX 50
-#define BUSY_ATTEMPT_MS	  2
+#define ATTEMPTS_MAX	  500 /* between the two calls a busy machine may stand still for seconds */
+#define DEAD_ATTEMPTS	  50  /* then nobody will listen at the path any more */
+#define BUSY_ATTEMPTS_MAX 1000
+#define BUSY_ATTEMPT_MS	  5
 #define ATTEMPT_MS	  10
 #define RUN_DIRECTORY	  "/run/uroce"
 
@@ -51,7 +52,7 @@ static int try_name(const struct roce_rendezvous *r, struct ucred *out_owner)
 		}
 		if (peer == -EAGAIN)
 			return -EEXIST; /* listens, but is busy */
-		if (peer == -ECONNREFUSED && is_path && attempt)
+		if (peer == -ECONNREFUSED && is_path && attempt >= DEAD_ATTEMPTS)
 			unlink(r->address.sun_path);
 		poll(NULL, 0, ATTEMPT_MS);
 	}
@@ -106,21 +107,25 @@ int roce_listen_open(const char *name, bool is_shared, struct roce_rendezvous *o
 	return fd;
 }
 
-/* Whoever listens there may be busy with those that asked before us. */
-static int ask_owner(const struct roce_rendezvous *name, struct ucred *out_owner)
+/* Whoever listens there may be busy with those that asked before us, or standing still: *patience
+ * is the number of attempts that may be spent on all names. */
+static int ask_owner(const struct roce_rendezvous *name, unsigned *patience,
+		     struct ucred *out_owner)
 {
-	for (int attempt = 0;; attempt++) {
+	for (;;) {
 		int peer = roce_rendezvous_connect(name, out_owner);
 
-		if (peer != -EAGAIN || attempt == BUSY_ATTEMPTS_MAX)
+		if (peer != -EAGAIN || !*patience)
 			return peer;
+		--*patience;
 		poll(NULL, 0, BUSY_ATTEMPT_MS);
 	}
 }
 
 /* A uroced of this user that holds one of the first `count` names. Else *out_owner is a stranger,
  * if one listens. */
-static bool find_own_guard(const struct roce_address *a, unsigned count, struct ucred *out_owner)
+static bool find_own_guard(const struct roce_address *a, unsigned count, unsigned *patience,
+			   struct ucred *out_owner)
 {
 	for (unsigned n = 0; n < count; n++) {
 		struct roce_rendezvous name;
@@ -128,7 +133,7 @@ static bool find_own_guard(const struct roce_address *a, unsigned count, struct 
 		int peer;
 
 		roce_rendezvous_for_address(&name, a, n);
-		peer = ask_owner(&name, &owner);
+		peer = ask_owner(&name, patience, &owner);
 		if (peer < 0)
 			continue;
 		close(peer);
@@ -141,8 +146,10 @@ static bool find_own_guard(const struct roce_address *a, unsigned count, struct 
 
 int roce_listen_guard(const struct roce_address *a, struct ucred *out_owner)
 {
+	unsigned patience = BUSY_ATTEMPTS_MAX;
+
 	*out_owner = (struct ucred){.uid = (uid_t)-1};
-	if (find_own_guard(a, ROCE_RENDEZVOUS_NAMES_COUNT, out_owner))
+	if (find_own_guard(a, ROCE_RENDEZVOUS_NAMES_COUNT, &patience, out_owner))
 		return -EADDRINUSE;
 	for (unsigned n = 0; n < ROCE_RENDEZVOUS_NAMES_COUNT; n++) {
 		struct roce_rendezvous name;
@@ -154,7 +161,7 @@ int roce_listen_guard(const struct roce_address *a, struct ucred *out_owner)
 			continue;
 		/* It may have been one of ours that was not listening yet: the lower name counts.
 		 */
-		if (fd >= 0 && n && find_own_guard(a, n, out_owner)) {
+		if (fd >= 0 && n && find_own_guard(a, n, &patience, out_owner)) {
 			close(fd);
 			return -EADDRINUSE;
 		}

@@ -28,7 +28,7 @@
 #define REPAIR_NS_MIN	   (20 * ROCE_NS_PER_MS)
 #define REPAIR_NS_MAX	   (5 * ROCE_NS_PER_S)
 #define REPAIR_NS_QUIET	   (30 * ROCE_NS_PER_S) /* then the interval starts anew */
-#define GUARD_ATTEMPTS_MAX 20
+#define GUARD_ATTEMPTS_MAX 300
 #define GUARD_ATTEMPT_MS   10
 
 struct roce_served_group *roce_server_find_group(struct roce_server *s,
@@ -371,6 +371,8 @@ void roce_server_leave_groups(struct roce_server *s)
 			roce_container_of(pos, struct roce_served_group, link);
 
 		roce_group_leave(&sg->group);
+		if (sg->group.guard_fd >= 0)
+			shutdown(sg->group.guard_fd, SHUT_RDWR); /* as above */
 		roce_group_fini(&sg->group);
 		roce_list_remove(&sg->link);
 		free(sg);

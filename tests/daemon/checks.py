@@ -8,6 +8,7 @@ import time
 import traceback
 
 SKIP = 77
+PATIENCE = 60.0  # for what must come: a busy machine may stand still for seconds
 
 _build = ""
 
@@ -25,14 +26,17 @@ def check(condition, what):
         raise Failure(what)
 
 
-def eventually(predicate, what, seconds=5.0):
+def eventually(predicate, what, seconds=PATIENCE):
+    """`what` may be a function: then it is asked when it is too late."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    while True:
+        is_last = time.monotonic() >= end  # whoever is stopped meanwhile still looks once
         value = predicate()
         if value:
             return value
+        if is_last:
+            raise Failure("not within %g s: %s" % (seconds, what() if callable(what) else what))
         time.sleep(0.01)
-    raise Failure("not within %g s: %s" % (seconds, what))
 
 
 def set_build(path):

@@ -96,7 +96,7 @@ def random_body(draw, op):
     private = bytes(draw.getrandbits(8) for _ in range(draw.choice((0, 5, 56, 57, 136, 180, 196, 224))))
     address = draw.choice((A, B, "", "10.9.9.9", "fd09::1", "fe80::9:1%dum0", "127.0.0.1"))
     bind = struct.pack("<HB", draw.choice((TCP, UDP, 0x13f, 2)), draw.choice((4, 6))) + where(address)
-    port = draw.choice((0, 1, 7471, 7472, draw.getrandbits(16)))
+    port = draw.choice((0, 1, 7471, 7472, draw.getrandbits(15)))
     flags = draw.getrandbits(2)
     if op == BIND:
         return bind + struct.pack("<HI", port, flags)
@@ -148,7 +148,7 @@ def test_random_requests():
     for p in programs:
         p.close()
     # And it still does its work; on a port that no late REQ of those programs is for.
-    connect_and_close(7473)
+    connect_and_close(61473)
 
 
 def test_flood():
@@ -163,9 +163,9 @@ def test_flood():
     for i in range(16):
         b.event(CONNECT_REQUEST)
     b.no_event()
-    check(counter("cm_rx_backlog_full") > 0, "the rest was dropped")
+    eventually(lambda: counter("cm_rx_backlog_full") > 0, "the rest was dropped")
     a.connect_to(A, B, port=7500, qpn=3)
-    other.event(CONNECT_REQUEST, 15)
+    other.event(CONNECT_REQUEST)
     for p in (a, b, other):
         p.close()
     s.close()

@@ -142,7 +142,7 @@ def test_bad_wire():
         a, b = Program(path=wire.path("a")), Program(path=wire.path("b"))
         l = b.listen("10.8.0.2", backlog=200)
         attempts = [a.connect_to("10.8.0.1", "10.8.0.2", qpn=0x10000 + i) for i in range(100)]
-        seen = drive(a, b, attempts, 180)
+        seen = drive(a, b, attempts, 600)
         a.no_event()
         b.no_event(0)
         requests = [e for e in seen[1] if e.type == CONNECT_REQUEST]

@@ -13,7 +13,7 @@ import time
 
 from checks import check, eventually
 from slots import (Client, PORT, Sender, all_gone, ask_raw, ask_slots, counters, daemons, message,
-                   run, wait_new_daemon)
+                   run, wait_kept, wait_new_daemon)
 
 
 def test_daemon_killed():
@@ -44,8 +44,10 @@ def test_daemon_killed():
         more.open(slot)
         send(20)
         more.finish()
+        for c in clients:  # or buffers fill while one of them stands still
+            eventually(lambda: c.count()[0] == sent,
+                       lambda: "all %d packets: %s" % (sent, c.count()))
     for c in clients:
-        eventually(lambda: c.count()[0] == sent, "all %d packets: %s" % (sent, c.count()))
         check(c.count() == [sent, 0, 0, 0], "count %s" % c.count())
     check(counters()["restarts"] >= 1, "restarts are counted")
     for c in clients:
@@ -65,7 +67,7 @@ def test_daemon_killed_stopped_client():
     os.kill(old[0], signal.SIGKILL)
     wait_new_daemon(old, "the keeper restarts it")
     eventually(lambda: ask_slots() == {stopped.slots[0], other.slots[0]},
-               "the dead one's slot is freed, the stopped one's is not: %s" % ask_slots())
+               lambda: "the dead one's slot is freed, the stopped one's is not: %s" % ask_slots())
     fresh = Client()
     check(fresh.lease() != stopped.slots[0], "the stopped one's slot was leased")
     fresh.open(fresh.slots[0])
@@ -73,7 +75,7 @@ def test_daemon_killed_stopped_client():
         Sender().send(c.slots[0], 3)
     stopped.process.send_signal(signal.SIGCONT)
     for c in (stopped, other, fresh):
-        eventually(lambda: c.count() == [3, 0, 0, 0], "count %s" % c.count())
+        eventually(lambda: c.count() == [3, 0, 0, 0], lambda: "count %s" % c.count())
     eventually(lambda: counters()["claims"] == 2, "both claim")
     for c in (stopped, other, fresh):
         c.finish()
@@ -83,19 +85,20 @@ def test_keeper_killed():
     c = Client()
     c.open(c.lease())
     old = eventually(lambda: daemons()[1], "a keeper")
-    time.sleep(1.1)
+    time.sleep(1.1)  # then the next one is started at once
     os.kill(old[0], signal.SIGKILL)
-    eventually(lambda: daemons()[1] and daemons()[1] != old, "another keeper")
-    time.sleep(0.1)
-    os.kill(daemons()[0][0], signal.SIGKILL)
+    eventually(lambda: daemons()[1] and old[0] not in daemons()[1], "another keeper")
+    wait_kept([c])
+    uroced = daemons()[0]
+    os.kill(uroced[0], signal.SIGKILL)
     Sender().send(c.slots[0], 5)
-    eventually(lambda: daemons()[0], "restarted")
+    wait_new_daemon(uroced, "restarted")
     other = Client()
     other.open(other.lease())
     Sender().send(c.slots[0], 5)
     Sender().send(other.slots[0], 6)
-    eventually(lambda: c.count() == [10, 0, 0, 0], "count %s" % c.count())
-    eventually(lambda: other.count() == [6, 0, 0, 0], "count %s" % other.count())
+    eventually(lambda: c.count() == [10, 0, 0, 0], lambda: "count %s" % c.count())
+    eventually(lambda: other.count() == [6, 0, 0, 0], lambda: "count %s" % other.count())
     c.finish()
     other.finish()
 
@@ -105,8 +108,8 @@ def test_address_that_the_keeper_still_has():
     c = Client()
     slot = c.lease()
     c.open(slot)
-    keeper = eventually(lambda: daemons()[1], "a keeper")[0]
-    time.sleep(0.1)
+    wait_kept([c])
+    keeper = daemons()[1][0]
     os.kill(keeper, signal.SIGSTOP)
     try:
         check(c.ask("close %d 127.0.0.1" % slot) == "closed", "closed")
@@ -137,28 +140,31 @@ def test_daemon_and_keeper_killed():
     for pid in both:
         os.kill(pid, signal.SIGKILL)
     wait_new_daemon(both, "a client starts another")
-    eventually(lambda: counters()["claims"] == 6, "all claim: %s" % counters())
+    eventually(lambda: counters()["claims"] == 6, lambda: "all claim: %s" % counters())
     base = [c.count() for c in clients]
     for address in ("127.0.0.1", "::1"):
         for c in clients:
             Sender(address).send(c.slots[0], 10)
     for c, b in zip(clients, base):
-        eventually(lambda: c.count()[0] == b[0] + 20, "count %s after %s" % (c.count(), b))
+        eventually(lambda: c.count()[0] == b[0] + 20,
+                   lambda: "count %s after %s" % (c.count(), b))
         check(c.count()[1] == b[1], "count %s after %s" % (c.count(), b))
     fresh = Client()
     fresh.open(fresh.lease())
     check(fresh.slots[0] not in [c.slots[0] for c in clients], "a held slot was leased again")
     Sender().send(fresh.slots[0], 3)
-    eventually(lambda: fresh.count()[0] == 3, "count %s" % fresh.count())
+    eventually(lambda: fresh.count()[0] == 3, lambda: "count %s" % fresh.count())
     # Those who claimed may come and go as before.
     clients.pop(0).kill()
     clients.pop(1).finish()
-    time.sleep(0.2)
+    wanted = {c.slots[0] for c in clients + [fresh]}
+    eventually(lambda: ask_slots() == wanted, "their slots are free")
     base = [c.count() for c in clients]
     for c in clients:
         Sender().send(c.slots[0], 4)
     for c, b in zip(clients, base):
-        eventually(lambda: c.count()[0] == b[0] + 4, "count %s after %s" % (c.count(), b))
+        eventually(lambda: c.count()[0] == b[0] + 4,
+                   lambda: "count %s after %s" % (c.count(), b))
     for c in clients + [fresh]:
         c.finish()
 
@@ -183,14 +189,18 @@ def test_damage_is_repaired():
         before = [c.count() for c in clients]
         for c in clients:
             sender.send(c.slots[0])
-        time.sleep(0.05)
+        end = time.monotonic() + 1  # what goes astray does not come at all
+        while time.monotonic() < end:
+            if all(c.count()[0] > b[0] for c, b in zip(clients, before)):
+                break
+            time.sleep(0.01)
         return all(c.count()[0] == b[0] + 1 and c.count()[1] == b[1]
                    for c, b in zip(clients, before))
 
-    eventually(all_right, "every packet at its slot again", 10)
+    eventually(all_right, "every packet at its slot again")
     for f in foreign[1:]:
         f.close()
-    eventually(all_right, "every packet at its slot again", 10)
+    eventually(all_right, "every packet at its slot again")
     for c in clients:
         c.finish()
 

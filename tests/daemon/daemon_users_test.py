@@ -16,9 +16,9 @@ import subprocess
 import sys
 import time
 
-from checks import SKIP, Skip, built, check, eventually
+from checks import PATIENCE, SKIP, Skip, built, check, eventually
 from slots import (CLONE_NEWNET, CLONE_NEWUSER, Client, PORT, Sender, all_gone, daemons, run,
-                   socket_name)
+                   socket_name, standing_still)
 
 NOBODY = 65534
 ROOT_PATH = "/run/uroce/sock"
@@ -80,14 +80,21 @@ def test_second_user():
     other.finish()
 
 
+def listens(path):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        return s.connect_ex(path) == 0
+    finally:
+        s.close()
+
+
 def test_shared_daemon():
     need_root()
     path = "/tmp/uroce-test-%d.sock" % os.getpid()
     d = subprocess.Popen([built("bin/uroced"), "--foreground", "--socket", path,
                           "--share-with", str(NOBODY), "--idle-exit", "0"])
     try:
-        eventually(lambda: os.path.exists(path), "it listens")
-        time.sleep(0.1)
+        eventually(lambda: listens(path), "it listens")
         mine = Client(env={"UROCE_SOCKET": path})
         other = Client(env={"UROCE_SOCKET": path}, preexec=as_user(NOBODY))
         stranger = Client("--no-start", env={"UROCE_SOCKET": path}, preexec=as_user(4321),
@@ -99,12 +106,12 @@ def test_shared_daemon():
         for c in (mine, other):
             Sender().send(c.slots[0], 3)
         for c in (mine, other):
-            eventually(lambda: c.count() == [3, 0, 0, 0], "count %s" % c.count())
+            eventually(lambda: c.count() == [3, 0, 0, 0], lambda: "count %s" % c.count())
         for c in (mine, other, stranger):
             c.finish()
     finally:
         d.send_signal(signal.SIGTERM)
-        d.wait(5)
+        d.wait(PATIENCE)
     check(d.returncode == 0 and not os.path.exists(path), "SIGTERM is a clean end")
     eventually(all_gone, "the keeper has left too")
 
@@ -113,14 +120,7 @@ def start_root_daemon(preexec=None):
     d = subprocess.Popen([built("bin/uroced"), "--foreground", "--no-keeper", "--idle-exit", "0",
                           "--socket", ROOT_PATH, "--share-with", str(NOBODY)],
                          preexec_fn=preexec)
-
-    def listens():
-        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        try:
-            return s.connect_ex(ROOT_PATH) == 0
-        finally:
-            s.close()
-    eventually(listens, "root's daemon listens")
+    eventually(lambda: listens(ROOT_PATH), "root's daemon listens")
     return d
 
 
@@ -147,12 +147,15 @@ def test_root_daemon():
                 return c.count()[0] > base[0]
             eventually(works, "claimed and mapped again")
             check(c.count()[1] == 0, "count %s" % c.count())
+        # One that claims later than others lease would lose its slot.
+        eventually(lambda: counter({}, "claims") == 2, "both have claimed")
+        for c in clients:
             check(c.lease() not in clients[0].slots[:1] + clients[1].slots[:1], "unique slots")
         for c in clients:
             c.finish()
     finally:
         d.terminate()
-        d.wait(5)
+        d.wait(PATIENCE)
 
 
 def test_root_daemon_elsewhere():
@@ -167,7 +170,15 @@ def test_root_daemon_elsewhere():
         c.finish()
     finally:
         d.terminate()
-        d.wait(5)
+        d.wait(PATIENCE)
+
+
+def stay():
+    """Until we are killed, or who started us is gone."""
+    parent = os.getppid()
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(0)
 
 
 def test_squatter():
@@ -181,8 +192,7 @@ def test_squatter():
         s.bind(name)
         s.listen(4)
         os.write(told, b"x")
-        time.sleep(60)
-        os._exit(0)
+        stay()
     try:
         os.read(ready, 1)
         c = Client()
@@ -217,8 +227,7 @@ def sit_on(names):
             if i % 2 == 0:
                 s.listen(4)
         os.write(told, b"x")
-        time.sleep(60)
-        os._exit(0)
+        stay()
     os.read(ready, 1)
     os.close(ready)
     os.close(told)
@@ -256,17 +265,19 @@ def test_two_daemons_of_one_user():
         not is_in_user_namespace() else None
     first = Client()
     first.open(first.lease())
+    uroced = daemons()[0][0]
     if squatter:
         os.kill(squatter, signal.SIGKILL)
         os.waitpid(squatter, 0)
     d = subprocess.Popen([built("bin/uroced"), "--foreground", "--no-keeper", "--socket", path,
                           "--idle-exit", "0"])
     try:
-        eventually(lambda: os.path.exists(path), "it listens")
-        time.sleep(0.1)
+        eventually(lambda: listens(path), "it listens")
         second = Client(env={"UROCE_SOCKET": path})
         slot = second.lease()
-        for _ in range(600):  # more than fit into the backlog of the name
+        for i in range(600):  # more than fit into the backlog of the name
+            if i == 300:
+                standing_still(uroced, 1.0)
             line = second.ask("open %d 127.0.0.1" % slot)
             check(line.startswith("error 98 another uroced of this user (pid "), line)
         Sender().send(first.slots[0], 3)
@@ -274,7 +285,7 @@ def test_two_daemons_of_one_user():
         second.finish()
     finally:
         d.send_signal(signal.SIGTERM)
-        d.wait(5)
+        d.wait(PATIENCE)
     first.finish()
 
 
@@ -316,7 +327,7 @@ def test_user_namespace():
     for c in (outside, inside):
         Sender().send(c.slots[0], 3)
     for c in (outside, inside):
-        eventually(lambda: c.count() == [3, 0, 0, 0], "count %s" % c.count())
+        eventually(lambda: c.count() == [3, 0, 0, 0], lambda: "count %s" % c.count())
     for c in (outside, inside):
         c.finish()
 

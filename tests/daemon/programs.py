@@ -15,7 +15,7 @@ import subprocess
 import sys
 import zlib
 
-from checks import Failure, SKIP, Skip, built, check, eventually, run_tests, set_build
+from checks import Failure, PATIENCE, SKIP, Skip, built, check, eventually, run_tests, set_build
 
 PORT = 4791
 TCP, UDP = 0x106, 0x111
@@ -84,7 +84,7 @@ class Refused(Exception):
 class Program:
     """One client of uroced."""
 
-    def __init__(self, instance=None, path=None):
+    def __init__(self, instance=None, path=None, is_expected=lambda: True):
         self.path = path or os.environ["UROCE_SOCKET"]
         self.instance = instance or random.getrandbits(63) | 1
         self.sequence = 0
@@ -93,12 +93,13 @@ class Program:
         self.bound = {}
         self.backlog = {}
         self.last = 0
-        self.connect()
+        self.connect(is_expected)
 
-    def connect(self):
+    def connect(self, is_expected):
         def attempt():
+            check(is_expected(), "uroced has ended")
             self.s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            self.s.settimeout(10)
+            self.s.settimeout(PATIENCE)
             try:
                 self.s.connect(self.path)
                 return True
@@ -144,7 +145,7 @@ class Program:
         self.saved[e.handle] = e.saved
         self.events.append(e)
 
-    def event(self, type=None, seconds=5.0):
+    def event(self, type=None, seconds=PATIENCE):
         if not self.events:
             check(select.select([self.s], [], [], seconds)[0], "no event, want %s" % type)
             kind, _, body = self.receive()
@@ -191,6 +192,11 @@ class Program:
         self.ask(h, CONNECT, path + struct.pack("<H", port) +
                  conn(qpn, transport, ack_timeout=14) + bytes([len(data)]) + data)
         return h
+
+    def destroy(self, handle):
+        """With what was not read of its events: its time wait may be over already."""
+        self.ask(handle, DESTROY)
+        self.events = [e for e in self.events if e.handle != handle]
 
     def accept(self, child, qpn=0x20001, data=b"", transport=0):
         self.ask(child, ACCEPT, conn(qpn, transport, qkey=0x01234567) + bytes([len(data)]) + data)
@@ -278,7 +284,7 @@ class Stranger:
         self.tx.sendto(packet(self.address, remote, self.tx.getsockname()[1], mad, **more),
                        (remote, PORT))
 
-    def receive(self, seconds=5):
+    def receive(self, seconds=PATIENCE):
         """(attribute, transaction ID, CM data) of what came, after a look at the packet."""
         self.rx.settimeout(seconds)
         p, (source, sport) = self.rx.recvfrom(2000)
@@ -319,7 +325,7 @@ class Daemon:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(20)
+        status = self.process.wait(PATIENCE)
         check(status == 0, "uroced ends with %d" % status)
 
 

@@ -12,9 +12,10 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 
-from checks import SKIP, Skip, built, check, eventually, run_tests, set_build
+from checks import PATIENCE, SKIP, Skip, built, check, eventually, run_tests, set_build
 
 PORT = 4791
 CLONE_NEWNET = 0x40000000
@@ -34,6 +35,7 @@ class Client:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         preexec_fn=preexec)
         self.slots = []
+        self.opened = []  # descriptors, in the order of open()
         self.expect_ready = expect_ready
         self.is_ready = False
         if expect_ready:
@@ -45,7 +47,7 @@ class Client:
         self.is_ready = True
         return self
 
-    def read(self, seconds=10):
+    def read(self, seconds=PATIENCE):
         ready, _, _ = select.select([self.process.stdout], [], [], seconds)
         check(ready, "client does not answer")
         return self.process.stdout.readline().decode().strip()
@@ -67,6 +69,7 @@ class Client:
     def open(self, slot, address="127.0.0.1"):
         answer = self.ask("open %d %s" % (slot, address))
         check(answer.startswith("open "), "open: " + answer)
+        self.opened.append(answer.split()[1])
 
     def count(self):
         return [int(x) for x in self.ask("count").split()[1:]]
@@ -81,7 +84,7 @@ class Client:
         if self.process.poll() is None:
             try:
                 self.process.stdin.close()
-                self.process.wait(5)
+                self.process.wait(PATIENCE)
             except (OSError, subprocess.TimeoutExpired):
                 self.process.kill()
                 self.process.wait()
@@ -113,14 +116,37 @@ def all_gone():
 def wait_new_daemon(old, what):
     def look():
         now = daemons()[0]
-        return now and now[0] not in old
+        return now and not set(now) & set(old)
     eventually(look, what)
+
+
+def wait_kept(clients):
+    """Until the keeper has copies of all that these have open, and uroced has told it the rest."""
+    def has_all():
+        found = set()
+        for pid in daemons()[1]:
+            folder = "/proc/%d/fd/" % pid
+            try:
+                for fd in os.listdir(folder):
+                    found.add(os.readlink(folder + fd))
+            except OSError:
+                pass  # closed meanwhile, or gone
+        return found.issuperset(os.readlink("/proc/%d/fd/%s" % (c.process.pid, fd))
+                                for c in clients for fd in c.opened)
+    eventually(has_all, "a keeper that has all")
+    ask_slots()  # it tells a keeper everything in one go, before it answers anybody
+
+
+def standing_still(pid, seconds):
+    """As on a busy machine: it goes on by itself after so long."""
+    os.kill(pid, signal.SIGSTOP)
+    threading.Timer(seconds, os.kill, (pid, signal.SIGCONT)).start()
 
 
 def end_daemon():
     """Instead of waiting until it is idle for 2 s."""
     try:
-        ask_raw(21, struct.pack("<I", 0)).recv(6000)
+        ask_raw(21, struct.pack("<I", 0), patience=0.0).recv(6000)
     except OSError:
         pass  # gone, or listening elsewhere: then it leaves by itself
 
@@ -137,9 +163,9 @@ def connect(patience):
     end = time.monotonic() + patience
     while True:
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        s.settimeout(5)
         try:
-            s.connect(socket_name())
+            s.connect(socket_name())  # blocking: waits for room when many are before us
+            s.settimeout(PATIENCE)
             return s
         except ConnectionRefusedError:
             s.close()
@@ -148,7 +174,7 @@ def connect(patience):
             time.sleep(0.05)
 
 
-def ask_raw(kind, body=b"", hello=True, instance=None, patience=0.0):
+def ask_raw(kind, body=b"", hello=True, instance=None, patience=PATIENCE):
     """Speaks to the daemon without the library; returns the socket."""
     s = connect(patience)
     if hello:
@@ -166,7 +192,7 @@ def message(kind, body=b"", protocol=2, magic=0x454F5255, length=None):
 
 
 def counters():
-    s = ask_raw(15, patience=5.0)  # one that has just been started may not listen yet
+    s = ask_raw(15)
     values = {}
     while True:
         m = s.recv(6000)
@@ -247,14 +273,14 @@ def clean_up():
                 os.kill(int(pid), signal.SIGKILL)
         except OSError:
             pass
-    time.sleep(0.2)
+    eventually(all_gone, "what was killed is gone")
 
 
 def around(test):
     try:
         test()
         end_daemon()
-        eventually(all_gone, "nothing is left running", 6)
+        eventually(all_gone, "nothing is left running")
     except Skip:
         raise
     except Exception:
