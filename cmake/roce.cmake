@@ -66,6 +66,6 @@ function(roce_unit_test name)
 		target_sources(${name} PRIVATE "${CMAKE_SOURCE_DIR}/tests/marks/collect.c")
 	endif()
 	add_test(NAME ${name} COMMAND ${name})
-	set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 120
+	set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600
 		ENVIRONMENT "UROCE_SOURCE_DIR=${CMAKE_SOURCE_DIR};UROCE_MARKS=${CMAKE_BINARY_DIR}/marks;TSAN_OPTIONS=die_after_fork=0")
 endfunction()

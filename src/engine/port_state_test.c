@@ -61,7 +61,7 @@ static struct roce_port_info query(void)
 /* The kernel tells of the carrier up to a second late. */
 static void await_link(bool is_up)
 {
-	for (int i = 0; i < 500 && query().is_up != is_up; i++)
+	for (int i = 0; i < 6000 && query().is_up != is_up; i++)
 		usleep(10000);
 	assert_int_equal(query().is_up, is_up);
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS (LO_PATIENCE_S * 1000)
 
 struct pair {
 	struct lo_device lo;

@@ -124,8 +124,8 @@ static void modify_cq__events_come_together(void **state)
 	assert_int_equal(ibv_req_notify_cq(p->lo.cq, 0), 0);
 	begin = now_us();
 	send(p, &sge, 1, IBV_WR_RDMA_WRITE);
-	assert_int_equal(poll(&fd, 1, 20000), 1);
-	assert_in_range(now_us() - begin, 50000, 20000000);
+	assert_int_equal(poll(&fd, 1, LO_PATIENCE_S * 1000), 1);
+	assert_in_range(now_us() - begin, 50000, 100000000);
 	assert_int_equal(ibv_get_cq_event(p->lo.channel, &cq, &context), 0);
 	ibv_ack_cq_events(cq, 1);
 	expect_success(p);
@@ -135,7 +135,7 @@ static void modify_cq__events_come_together(void **state)
 	assert_int_equal(ibv_req_notify_cq(p->lo.cq, 0), 0);
 	for (int i = 0; i < 4; i++)
 		send(p, &sge, 1, IBV_WR_RDMA_WRITE);
-	assert_int_equal(poll(&fd, 1, 20000), 1);
+	assert_int_equal(poll(&fd, 1, LO_PATIENCE_S * 1000), 1);
 	assert_int_equal(ibv_get_cq_event(p->lo.channel, &cq, &context), 0);
 	ibv_ack_cq_events(cq, 1);
 	for (int i = 0; i < 4; i++)
@@ -168,8 +168,7 @@ static void modify_qp_rate_limit__holds_back(void **state)
 	assert_int_equal(qp_attr.rate_limit, KBIT_PER_S);
 	begin = now_us();
 	send(p, &sge, 1, IBV_WR_RDMA_WRITE);
-	for (int i = 0; i < 50 && !lo_poll(&p->lo, &wc); i++)
-		;
+	assert_true(lo_poll(&p->lo, &wc));
 	assert_int_equal(wc.status, IBV_WC_SUCCESS);
 	assert_in_range(now_us() - begin, 32768 - 2 * 4096, 100000000);
 
@@ -299,10 +298,9 @@ static void timing__by_name(void **state)
 	assert_int_equal(lo_bring_with(qp, &attr, IBV_QPS_RTS), 0);
 	begin = now_us();
 	assert_int_equal(ibv_post_send(qp, &wr, &bad), 0);
-	for (int i = 0; i < 10 && !lo_poll(&lo, &wc); i++)
-		;
+	assert_true(lo_poll(&lo, &wc));
 	assert_int_equal(wc.status, IBV_WC_RETRY_EXC_ERR);
-	assert_in_range(now_us() - begin, 443000, 30000000);
+	assert_in_range(now_us() - begin, 443000, 100000000);
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 	lo_close(&lo);
 }

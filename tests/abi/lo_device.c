@@ -175,13 +175,16 @@ int lo_bring_with(struct ibv_qp *qp, struct ibv_qp_attr *attr, enum ibv_qp_state
 
 bool lo_poll(struct lo_device *lo, struct ibv_wc *wc)
 {
-	time_t end = time(NULL) + 3;
+	time_t end = time(NULL) + LO_PATIENCE_S;
+	bool is_last;
 
-	while (time(NULL) < end) {
-		int n = ibv_poll_cq(lo->cq, 1, wc);
+	do { /* who stood still meanwhile looks once more */
+		int n;
 
+		is_last = time(NULL) >= end;
+		n = ibv_poll_cq(lo->cq, 1, wc);
 		if (n)
 			return n == 1;
-	}
+	} while (!is_last);
 	return false;
 }

@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define LO_BYTES 65536u
+#define LO_BYTES      65536u
+#define LO_PATIENCE_S 60 /* for what must come: a busy machine may stand still for seconds */
 
 /* Exit status of a test that cannot run here. */
 #define LO_SKIP 77
@@ -51,7 +52,7 @@ struct ibv_qp_attr lo_attr(struct lo_device *lo, uint32_t dest_qpn);
 int lo_bring(struct lo_device *lo, struct ibv_qp *qp, uint32_t dest_qpn, enum ibv_qp_state state);
 /* The same with attributes of the caller's. */
 int lo_bring_with(struct ibv_qp *qp, struct ibv_qp_attr *attr, enum ibv_qp_state state);
-/* Polls until there is a completion; false after two seconds. */
+/* Polls until there is a completion; false after LO_PATIENCE_S. */
 bool lo_poll(struct lo_device *lo, struct ibv_wc *wc);
 
 #endif

@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define PATIENCE_MS 20000 /* a loaded machine may be late, a lost wake-up never comes */
+#define PATIENCE_MS 60000 /* a loaded machine may be late, a lost wake-up never comes */
 
 static unsigned long round_count = 20000;
 
@@ -209,7 +209,9 @@ static void rnr_retry__case_036(void **state)
 	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND, .wr_id = 99};
 	struct ibv_send_wr *bad;
 	struct sigaction action = {.sa_handler = on_signal};
-	struct itimerval in_a_second = {.it_value = {.tv_sec = 1}};
+	/* Again and again: the first one may come before the wait has begun. */
+	struct itimerval in_a_second = {.it_value = {.tv_sec = 1}, .it_interval = {.tv_sec = 1}};
+	struct itimerval never = {.it_value = {.tv_sec = 0}};
 	struct ibv_cq *cq;
 	struct ibv_wc wc;
 	void *context;
@@ -237,15 +239,17 @@ static void rnr_retry__case_036(void **state)
 	assert_int_equal(ibv_get_cq_event(a.channel, &cq, &context), -1);
 	assert_int_equal(errno, EINTR);
 	assert_int_equal(interrupted, 1);
+	setitimer(ITIMER_REAL, &never, NULL);
 	used = cpu_us() - used;
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	wall_us = (uint64_t)(to.tv_sec - from.tv_sec) * 1000000 + (uint64_t)to.tv_nsec / 1000 -
 		  (uint64_t)from.tv_nsec / 1000;
 	print_message("%lu of %lu us of processor for both ends\n", (unsigned long)used,
 		      (unsigned long)wall_us);
-	/* 5 % for each of the two ends, which are one process here. */
+	/* One that spins uses all. Alone on a machine it is 1 or 2 % for both ends, which are one
+	 * process here; one that is ten times as slow is right, too. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	assert_in_range(used, 0, wall_us / 10);
+	assert_in_range(used, 0, wall_us / 2);
 #endif
 	assert_int_equal(ibv_poll_cq(a.cq, 1, &wc), 0);
 

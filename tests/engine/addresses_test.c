@@ -97,7 +97,7 @@ static void send_to(struct end *e, const struct roce_gid *gid)
 	memcpy(&to.sin_addr, gid->raw + 12, 4);
 	assert_int_equal(sendto(sender, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)), 1);
 	close(sender);
-	assert_int_equal(poll(&readable, 1, 5000), 1);
+	assert_int_equal(poll(&readable, 1, 60000), 1);
 }
 
 static void expect_from(struct end *e, uint32_t i)

@@ -25,7 +25,7 @@ static void check(int result, const char *what)
 	exit(1);
 }
 
-static void exchange(int fd, const void *out, void *in, size_t bytes)
+void end_exchange(int fd, const void *out, void *in, size_t bytes)
 {
 	check(send(fd, out, bytes, 0) != (ssize_t)bytes, "send to the other process");
 	check(recv(fd, in, bytes, MSG_WAITALL) != (ssize_t)bytes, "receive from the other process");
@@ -36,7 +36,7 @@ void end_meet(int socket_fd)
 	char here = 'x';
 	char there;
 
-	exchange(socket_fd, &here, &there, 1);
+	end_exchange(socket_fd, &here, &there, 1);
 }
 
 static void create_objects(struct end *e)
@@ -132,7 +132,7 @@ void end_open(struct end *e, const struct end_config *cfg, int socket_fd)
 	e->cfg = *cfg;
 	create_objects(e);
 	describe(e);
-	exchange(socket_fd, &e->own, &e->peer, sizeof(e->own));
+	end_exchange(socket_fd, &e->own, &e->peer, sizeof(e->own));
 	connect_qp(e);
 	end_meet(socket_fd);
 }

@@ -53,6 +53,8 @@ struct end {
 void end_open(struct end *e, const struct end_config *cfg, int socket_fd);
 void end_close(struct end *e);
 
+/* What each side has for the other; `bytes` of both. */
+void end_exchange(int socket_fd, const void *out, void *in, size_t bytes);
 /* Waits until the other side says the same. */
 void end_meet(int socket_fd);
 

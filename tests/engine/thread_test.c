@@ -5,6 +5,7 @@
  */
 #include "two_ends.h"
 
+#include "base/clock.h"
 #include "engine/engine_internal.h"
 
 #include <setjmp.h>
@@ -21,17 +22,26 @@
 static void poll_for_a_while(struct end *e, int fd)
 {
 	const struct roce_shared_counters *c;
-	uint64_t wakes;
+	roce_ns_t now = roce_clock_now();
+	uint64_t wakes, pauses = 0;
 	int unused;
 	struct roce_cqe cqe;
 
 	c = roce_engine_counters(e->engine, &unused);
-	assert_false(end_poll(e, &cqe, 20 * ROCE_NS_PER_MS)); /* now it counts as polling */
-	assert_true(c->engine.thread_disarms > 0);
+	for (roce_ns_t end = now + TWO_ENDS_PATIENCE; !c->engine.thread_disarms && now < end;
+	     now = roce_clock_now())
+		assert_int_equal(roce_verbs_cq_poll(&e->cq, &cqe, 1), 0);
+	assert_true(c->engine.thread_disarms > 0); /* now it counts as polling */
 	wakes = c->engine.thread_wakes;
-	assert_false(end_poll(e, &cqe, 200 * ROCE_NS_PER_MS));
-	/* a look each 0.4 ms would be 500 */
-	assert_in_range(c->engine.thread_wakes - wakes, 0, 250);
+	for (roce_ns_t end = now + 200 * ROCE_NS_PER_MS; now < end;) {
+		roce_ns_t last = now;
+
+		assert_int_equal(roce_verbs_cq_poll(&e->cq, &cqe, 1), 0);
+		now = roce_clock_now();
+		pauses += now - last > 200 * ROCE_NS_PER_US;
+	}
+	/* A look each 0.4 ms would be 500. One is right where the machine let us not poll. */
+	assert_in_range(c->engine.thread_wakes - wakes, 0, 250 + 2 * pauses);
 	end_meet(fd); /* here polling stops, and the other side reads our memory */
 	end_meet(fd);
 }
@@ -52,16 +62,14 @@ static void thread__stands_aside_and_comes_back(void **state)
 	two_ends_run(poll_for_a_while, read_after_polling, (struct two_ends_options){0});
 }
 
-#define SPIN_ROUNDS 300u
+#define SPIN_ROUNDS  300u
+#define SPIN_WINDOWS 30u
 
 /* The shape of ib_write_lat: write, poll for the completion, then look at memory only. */
-static void spin_on_memory(struct end *e, int fd, bool is_first)
+static void spin(struct end *e, bool is_first)
 {
 	const volatile uint8_t *in = e->buffer;
-	const struct roce_shared_counters *c;
-	int unused;
 
-	c = roce_engine_counters(e->engine, &unused);
 	for (uint32_t i = 1; i <= SPIN_ROUNDS; i++) {
 		if (!is_first) {
 			while (*in != (uint8_t)i)
@@ -75,9 +83,27 @@ static void spin_on_memory(struct end *e, int fd, bool is_first)
 				;
 		}
 	}
-	/* it is learned that completions must arm the thread: lateness is no longer the rule (a
-	 * machine with other work makes some rounds late) */
-	assert_in_range(c->engine.thread_late, 0, SPIN_ROUNDS * 2 / 3);
+}
+
+/* It is learned that completions must arm the thread: lateness is no longer the rule. A machine
+ * with other work makes some rounds late, and in bad moments most: it gets more of them. */
+static void spin_on_memory(struct end *e, int fd, bool is_first)
+{
+	const struct roce_shared_counters *c;
+	bool is_learned = false, others = false;
+	uint64_t before;
+	int unused;
+
+	c = roce_engine_counters(e->engine, &unused);
+	for (uint32_t i = 0; i < SPIN_WINDOWS && !(is_learned && others); i++) {
+		before = c->engine.thread_late;
+		spin(e, is_first);
+		is_learned = is_learned || c->engine.thread_late - before <= SPIN_ROUNDS * 2 / 3;
+		end_exchange(fd, &is_learned, &others, sizeof(others));
+		e->buffer[0] = 0; /* as before the first round */
+		end_meet(fd);
+	}
+	assert_true(is_learned);
 	end_meet(fd);
 }
 
@@ -113,7 +139,7 @@ static void poll_once(struct end *e, int fd)
 	pthread_mutex_lock(&dev->lock);
 	assert_false(e->engine->progress.is_watching);
 	end_meet(fd);
-	assert_int_equal(poll(&readable, 1, 5000), 1);
+	assert_int_equal(poll(&readable, 1, 60000), 1);
 	dev->env->progress(dev->env_ctx, true);
 	assert_true(roce_tx_is_pending(&dev->transport));
 	assert_true(e->engine->progress.is_watching);
@@ -176,6 +202,7 @@ static void replace_the_socket(struct end *e, int fd)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT)};
 	struct roce_device *dev = roce_engine_device(e->engine);
+	const volatile uint64_t *too_short;
 	int old = dup(rx_fd_of(e));
 	int renewed = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
 	const struct roce_shared_counters *c;
@@ -183,6 +210,7 @@ static void replace_the_socket(struct end *e, int fd)
 	int unused;
 
 	c = roce_engine_counters(e->engine, &unused);
+	too_short = &c->engine.rx_too_short;
 	inet_pton(AF_INET, "127.0.0.3", &at.sin_addr);
 	assert_int_equal(bind(renewed, (struct sockaddr *)&at, sizeof(at)), 0);
 	pthread_mutex_lock(&dev->lock);
@@ -196,7 +224,9 @@ static void replace_the_socket(struct end *e, int fd)
 	assert_in_range(c->engine.thread_wakes - wakes, 0, 2);
 	assert_int_equal(c->engine.rx_too_short, 0);
 	send_byte_to("127.0.0.3");
-	assert_int_equal(c->engine.rx_too_short, 1);
+	for (uint32_t i = 0; i < 6000 && *too_short == 0; i++)
+		usleep(10000);
+	assert_int_equal(*too_short, 1);
 	close(old);
 	close(renewed);
 	end_meet(fd);

@@ -14,10 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define V4_FIRST  0 /* GID indexes of the two ends */
-#define V4_SECOND 1
-#define V6_FIRST  2
-#define V6_SECOND 3
+#define V4_FIRST	0 /* GID indexes of the two ends */
+#define V4_SECOND	1
+#define V6_FIRST	2
+#define V6_SECOND	3
+
+#define TIMEOUT_PATIENT 19 /* 2.1 s, 8 times */
 
 static bool has_namespace;
 
@@ -40,17 +42,18 @@ int two_ends_enter_namespace(void **state)
 	return 0;
 }
 
-static struct end_config config(bool is_second, bool is_v6, bool has_events)
+static struct end_config config(bool is_second, const struct two_ends_options *o)
 {
 	return (struct end_config){
 		.ifindex = if_nametoindex("lo"),
-		.gid_index = is_v6 ? (is_second ? V6_SECOND : V6_FIRST)
-				   : (is_second ? V4_SECOND : V4_FIRST),
+		.gid_index = o->is_v6 ? (is_second ? V6_SECOND : V6_FIRST)
+				      : (is_second ? V4_SECOND : V4_FIRST),
 		.mtu = 5,
 		.depth = 64,
 		.buffer_bytes = TWO_ENDS_BUFFER_BYTES,
-		.has_events = has_events,
-		.timeout = 10,
+		.has_events = o->has_events,
+		.is_on_demand = o->is_on_demand,
+		.timeout = o->timeout ? o->timeout : TIMEOUT_PATIENT,
 		.retry_count = 7,
 	};
 }
@@ -69,18 +72,16 @@ void two_ends_run(end_fn *first, end_fn *second, struct two_ends_options options
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
-		alarm(60);
+		alarm(300);
 		close(fds[0]);
-		cfg = config(true, options.is_v6, options.has_events);
-		cfg.is_on_demand = options.is_on_demand;
+		cfg = config(true, &options);
 		end_open(&e, &cfg, fds[1]);
 		second(&e, fds[1]);
 		end_close(&e);
 		_exit(0);
 	}
 	close(fds[1]);
-	cfg = config(false, options.is_v6, options.has_events);
-	cfg.is_on_demand = options.is_on_demand;
+	cfg = config(false, &options);
 	end_open(&e, &cfg, fds[0]);
 	first(&e, fds[0]);
 	end_close(&e);

@@ -10,7 +10,9 @@
 #include "end.h"
 
 #define TWO_ENDS_BUFFER_BYTES (4u << 20)
-#define TWO_ENDS_PATIENCE     (10 * ROCE_NS_PER_S)
+#define TWO_ENDS_PATIENCE     (60 * ROCE_NS_PER_S)
+
+#define TWO_ENDS_GIVES_UP     10 /* after 8 times the 20 ms of the floor */
 
 typedef void end_fn(struct end *e, int fd);
 
@@ -19,6 +21,9 @@ struct two_ends_options {
 	bool has_events;
 	bool second_is_killed;
 	bool is_on_demand; /* both regions */
+	/* 0: long, so that an end may stand still for seconds as on a busy machine. Else as in
+	 * verbs: TWO_ENDS_GIVES_UP, where the other does not answer, or what a lossy path needs. */
+	uint8_t timeout;
 };
 
 /* For the group of tests; where there can be no namespace, two_ends_run() skips. */

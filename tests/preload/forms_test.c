@@ -157,7 +157,7 @@ static void forms__inotify(void **state)
 	assert_true(inotify_add_watch(watcher, STATE, IN_OPEN) >= 0);
 	assert_int_equal(poll(&pfd, 1, 0), 0);
 	expect_state(open(STATE, O_RDONLY));
-	assert_int_equal(poll(&pfd, 1, 1000), 1);
+	assert_int_equal(poll(&pfd, 1, 60000), 1);
 	close(watcher);
 }
 

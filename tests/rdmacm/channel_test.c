@@ -5,6 +5,8 @@
  */
 #include "ends.h"
 
+#include "harness/asleep.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -82,6 +84,7 @@ static void descriptor__readable_while_events_are_queued(void **state)
 struct waiter {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_event *event;
+	_Atomic pid_t thread; /* once it is about to wait */
 	_Atomic int is_back;
 	int rc, error;
 };
@@ -90,6 +93,7 @@ static void *wait_for_event(void *arg)
 {
 	struct waiter *w = arg;
 
+	w->thread = gettid();
 	w->rc = rdma_get_cm_event(w->channel, &w->event);
 	w->error = errno;
 	w->is_back = 1;
@@ -142,6 +146,7 @@ static void wait__restarted_after_a_signal(void **state)
 	w.channel = e.channel;
 	set_handler(SA_RESTART);
 	pthread_create(&thread, NULL, wait_for_event, &w);
+	assert_true(asleep_await(&w.thread));
 	for (int i = 0; i < 10; i++) {
 		usleep(10000);
 		pthread_kill(thread, SIGUSR1);
@@ -169,7 +174,7 @@ static void wait__cancelled(void **state)
 	ends_open(&e, RDMA_PS_TCP);
 	w.channel = e.channel;
 	pthread_create(&thread, NULL, wait_for_event, &w);
-	usleep(50000);
+	assert_true(asleep_await(&w.thread));
 	assert_int_equal(pthread_cancel(thread), 0);
 	assert_int_equal(pthread_join(thread, &result), 0);
 	assert_ptr_equal(result, PTHREAD_CANCELED);
@@ -188,7 +193,7 @@ static void wait__channel_destroyed_meanwhile(void **state)
 	w.channel = e.channel;
 	set_handler(0);
 	pthread_create(&thread, NULL, wait_for_event, &w);
-	usleep(50000);
+	assert_true(asleep_await(&w.thread));
 	ends_close(&e);
 	usleep(50000);
 	pthread_kill(thread, SIGUSR1);
@@ -299,7 +304,7 @@ static void fork__both_connect(void **state)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		alarm(30);
+		alarm(300);
 		ends_open(&childs, RDMA_PS_TCP);
 		ends_establish(&childs);
 		ends_close(&childs);

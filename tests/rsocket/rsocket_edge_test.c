@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "harness/asleep.h"
 #include "sockets.h"
 
 #define CROSSINGS      40
@@ -86,7 +87,7 @@ static void stream__close_is_patient_but_not_for_ever(void **state)
 	assert_int_equal(rclose(e.a), 0);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	e.a = -1;
-	assert_true(end.tv_sec - begin.tv_sec < 15);
+	assert_true(end.tv_sec - begin.tv_sec < 50); /* without SO_LINGER it is a minute */
 	close_ends(&e);
 }
 
@@ -108,7 +109,7 @@ static void stream__closed_in_children(void **state)
 
 		assert_true(pid >= 0);
 		if (!pid) {
-			alarm(WAIT_MS / 2000);
+			alarm(WAIT_MS / 1000);
 			_exit(rclose(e.a) || rclose(e.b) || rclose(e.listener));
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -165,13 +166,25 @@ static void on_alarm(int signal)
 	(void)signal;
 }
 
+static int count_ready(const int *fds)
+{
+	int ready = 0;
+
+	for (int i = 0; i < WAITING_MANY; i++) {
+		struct pollfd fd = {.fd = fds[i], .events = POLLOUT};
+
+		ready += rpoll(&fd, 1, 0) == 1 && fd.revents == POLLOUT;
+	}
+	return ready;
+}
+
 /* More than may wait: the rest is answered when there is room. */
 static void listen__more_than_may_wait(void **state)
 {
 	static int fds[WAITING_MANY];
 	uint16_t port = next_port();
 	struct sockaddr_in address = local(port);
-	int listener = listen_at(port, 2000), buffer = 2000, queue = 16, ready = 0;
+	int listener = listen_at(port, 2000), buffer = 2000, queue = 16;
 
 	(void)state;
 	for (int i = 0; i < WAITING_MANY; i++) {
@@ -185,13 +198,10 @@ static void listen__more_than_may_wait(void **state)
 				 -1);
 		assert_int_equal(errno, EINPROGRESS);
 	}
-	sleep(3);
-	for (int i = 0; i < WAITING_MANY; i++) {
-		struct pollfd fd = {.fd = fds[i], .events = POLLOUT};
-
-		ready += rpoll(&fd, 1, 0) == 1 && fd.revents == POLLOUT;
-	}
-	assert_in_range(ready, 1, WAITING_MAX);
+	for (int i = 0; i < WAIT_MS && count_ready(fds) == 0; i++)
+		usleep(1000);
+	sleep(3); /* time for more than may be */
+	assert_in_range(count_ready(fds), 1, WAITING_MAX);
 	for (int i = 0; i < WAITING_MANY; i++) {
 		struct pollfd waiting = {.fd = listener, .events = POLLIN};
 		int child;
@@ -218,27 +228,44 @@ static struct rdma_cm_id *listen_silently(struct sockaddr_in *address)
 	return id;
 }
 
-static void *close_silent(void *argument)
+static void close_silent(struct rdma_cm_id *id)
 {
-	struct rdma_cm_id *id = argument;
 	struct rdma_event_channel *channel = id->channel;
 
-	usleep(300000);
 	assert_int_equal(rdma_destroy_id(id), 0);
 	rdma_destroy_event_channel(channel);
+}
+
+struct closing {
+	struct rdma_cm_id *id;
+	_Atomic pid_t waiting; /* thread that is to wait for it then */
+	struct timespec closed;
+};
+
+static void *close_under_way(void *argument)
+{
+	struct closing *c = argument;
+
+	(void)asleep_await(&c->waiting);
+	clock_gettime(CLOCK_MONOTONIC, &c->closed);
+	close_silent(c->id);
 	return NULL;
 }
 
 static int connect_until_signal(struct sockaddr_in *address)
 {
 	struct sigaction action = {.sa_handler = on_alarm};
-	struct itimerval soon = {.it_value = {.tv_usec = 500000}};
+	/* Again and again: the first one may come before the wait has begun. */
+	struct itimerval soon = {.it_value = {.tv_usec = 500000},
+				 .it_interval = {.tv_usec = 500000}};
+	struct itimerval never = {.it_value = {.tv_sec = 0}};
 	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
 
 	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
 	assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
 	assert_int_equal(rconnect(fd, (struct sockaddr *)address, sizeof(*address)), -1);
 	assert_int_equal(errno, EINTR);
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
 	return fd;
 }
 
@@ -257,24 +284,35 @@ static void connect__is_interrupted(void **state)
 	assert_int_equal(rclose(waiting.fd), 0);
 }
 
-/* ... or another rconnect(), which hears of it at once. */
-static void connect__is_called_again(void **state)
+/* ... or another rconnect(). The seconds until it has heard of the refusal. */
+static time_t connect_again(void)
 {
 	struct sockaddr_in address = local(next_port());
-	struct rdma_cm_id *silent = listen_silently(&address);
+	struct closing closing = {.id = listen_silently(&address)};
 	int fd = connect_until_signal(&address);
-	struct timespec begin, end;
+	struct timespec end;
 	pthread_t thread;
 
-	(void)state;
-	assert_int_equal(pthread_create(&thread, NULL, close_silent, silent), 0);
-	clock_gettime(CLOCK_MONOTONIC, &begin);
+	assert_int_equal(pthread_create(&thread, NULL, close_under_way, &closing), 0);
+	closing.waiting = gettid();
 	assert_int_equal(rconnect(fd, (struct sockaddr *)&address, sizeof(address)), -1);
 	assert_int_equal(errno, ECONNREFUSED);
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	assert_true(end.tv_sec - begin.tv_sec < 4);
 	pthread_join(thread, NULL);
 	assert_int_equal(rclose(fd), 0);
+	return end.tv_sec - closing.closed.tv_sec;
+}
+
+/* It hears at once, and not when it looks by itself, which it does each five seconds. A machine
+ * that stands still may make one of them late. */
+static void connect__is_called_again(void **state)
+{
+	time_t least = connect_again();
+
+	(void)state;
+	for (int i = 0; i < 4 && least >= 4; i++)
+		least = connect_again();
+	assert_true(least < 4);
 }
 
 static void *send_late(void *argument)

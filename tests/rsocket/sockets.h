@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WAIT_MS 20000
+#define WAIT_MS 60000 /* for what must come */
 
 /* Of this process alone, with lo. Ends the test as skipped where that may not be. */
 void enter_namespace(void);

@@ -31,6 +31,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PATIENCE_MS   60000 /* for what must come */
 #define SLOT	      7u
 #define SEGMENT_BYTES 1040u
 #define SEGMENTS_MAX  60u
@@ -217,11 +218,11 @@ static void check_packet(struct ends *e, const struct roce_pktio_rx *b, uint32_t
 		assert_int_equal(b->data[offset + i], (uint8_t)(number + i));
 }
 
-static void receive_expected(struct ends *e, uint32_t packets)
+static void receive_within(struct ends *e, uint32_t packets, int ms)
 {
 	struct pollfd p = {.fd = e->io->fd, .events = POLLIN};
 
-	while (e->packets < packets && poll(&p, 1, 500) > 0) {
+	while (e->packets < packets && poll(&p, 1, ms) > 0) {
 		struct roce_pktio_rx batches[ROCE_PKTIO_RX_BATCHES_MAX];
 		uint32_t count = roce_pktio_rx(e->io, batches, ROCE_PKTIO_RX_BATCHES_MAX);
 
@@ -239,6 +240,11 @@ static void receive_expected(struct ends *e, uint32_t packets)
 			}
 		}
 	}
+}
+
+static void receive_expected(struct ends *e, uint32_t packets)
+{
+	receive_within(e, packets, PATIENCE_MS);
 }
 
 static void send_and_check(struct ends *e, uint32_t count, uint32_t last_bytes)
@@ -417,7 +423,7 @@ static void rx__overflow_is_counted(void **state)
 		b = make_batch(&e, 1, SEGMENT_BYTES);
 		roce_pktio_tx(e.io, &b, 1);
 	}
-	receive_expected(&e, 20);
+	receive_within(&e, 20, 500);
 	assert_in_range(e.packets, 1, 10);
 	/* the count comes with the next datagram that finds room */
 	lost = 20 - e.packets;
@@ -447,7 +453,7 @@ static void check_captured(int capture, uint32_t expected, bool is_batched)
 	struct pollfd p = {.fd = capture, .events = POLLIN};
 	uint32_t seen = 0;
 
-	while (seen < expected && poll(&p, 1, 500) > 0) {
+	while (seen < expected && poll(&p, 1, PATIENCE_MS) > 0) {
 		struct sockaddr_ll from;
 		socklen_t from_bytes = sizeof(from);
 		struct roce_icrc_flow flow;

@@ -37,7 +37,7 @@ static enum vc_verdict agree(struct vc_options options, uint32_t side, int fd,
 		.attr = {.max_sge = 16, .max_qp_wr = 64, .max_cqe = 4096, .max_qp_rd_atom = 16},
 		.port_attr = {.active_mtu = IBV_MTU_1024, .max_msg_sz = 1u << 31},
 	};
-	struct vc_control control = {.timeout_s = 10};
+	struct vc_control control = {.timeout_s = 60};
 	struct vc_report report = {0};
 	struct vc_peer peer;
 
