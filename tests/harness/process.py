@@ -130,9 +130,10 @@ def adopting_orphans():
 
 
 def wait_until(condition, timeout, what, interval=0.02):
+    """Looks once more when the time is over: it may be this process that stood still."""
     deadline = time.monotonic() + timeout
     while not condition():
-        if time.monotonic() > deadline:
+        if time.monotonic() > deadline and not condition():
             raise Timeout(f"{what}: not within {timeout:g} s")
         time.sleep(interval)
 
