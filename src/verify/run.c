@@ -253,21 +253,28 @@ static bool is_at_work(const struct runner *r, int side)
 }
 
 /* An agent that is alive ends a case when it is told to, and says so before anything else; with one
- * that only says that it is alive every case would cost its time. */
+ * that only says that it is alive every case would cost its time. The first word after the grace
+ * tells nothing: it may have been about to be said when the order came, by one that then stood
+ * still. */
 static bool await_stop(struct runner *r, const struct roce_verify_case *c)
 {
-	roce_ns_t enough = roce_clock_now() + r->grace;
+	roce_ns_t enough[] = {roce_clock_now() + r->grace, roce_clock_now() + r->grace};
+	bool is_warned[ROCE_VERIFY_SIDES] = {false};
 
 	while (is_at_work(r, 0) || is_at_work(r, 1)) {
 		if (!turn(r))
 			return false;
 		for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
-			if (is_at_work(r, side) && r->heard_at[side] > enough)
+			if (!is_at_work(r, side) || r->heard_at[side] <= enough[side])
+				continue;
+			if (is_warned[side])
 				return break_off(
 					r,
 					"the %s's agent is alive, but has neither ended %s in %g s "
 					"nor stopped it when it was told to",
 					side_str(side), c->name, c->timeout_s);
+			is_warned[side] = true;
+			enough[side] = r->heard_at[side] + r->grace;
 		}
 	}
 	return true;

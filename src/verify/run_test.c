@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs with agents of this test's own, which end cases, hang in them, stop them or do not: what it
- * costs, and what is said of it. And what a report shows that is written meanwhile. */
+/*
+ * Runs with agents of this test's own, which end cases, hang in them, stop them or do not: what it
+ * costs, and what is said of it. And what a report shows that is written meanwhile. Time is this
+ * test's, too: it goes by when an agent lets it, and on a machine that stands still nothing is
+ * late.
+ */
 #include "verify/run.h"
 
 #include "base/clock.h"
@@ -14,15 +18,20 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
-#define GRACE_MS    250u
-#define ALIVE_NS    (20 * ROCE_NS_PER_MS)
+/* What an agent lets go by is far below the silence of the other one that ends a run. */
+#define TIMEOUT_S   2
+#define GRACE_S	    2
+#define TURN_S	    1 /* after that the run has a word for its agents */
+#define TICK_NS	    (20 * ROCE_NS_PER_MS)
 #define CASES	    6
 #define PLAN_HEAD   "name: p\ncases:\n"
-#define PLAN_CASE   "- {name: a/%d, kind: udp_latency, proves: p, timeout: 200ms}\n"
+#define PLAN_CASE   "- {name: a/%d, kind: udp_latency, proves: p, timeout: 2s}\n"
 #define GOOD_RESULT "ok"
 #define BAD_RESULT  "fail"
 
@@ -30,11 +39,36 @@ struct agent {
 	pthread_t thread;
 	int fd;
 	/* of the cases from 1, one letter each: e ends it, f fails, h hangs; behind it s: stops it
-	 * when it is told to */
+	 * when it is told to, l: so late that the grace is over, after a word that it is alive */
 	const char *behaviour;
 	uint32_t runs;
 	uint32_t stops;
+	bool is_deaf; /* to the order to stop */
+	bool is_late; /* with what it was ordered */
 };
+
+/* ---- time ---- */
+
+static _Atomic roce_ns_t gone_by; /* more than on the real clock */
+
+int __real_clock_gettime(clockid_t id, struct timespec *t); /* of the linker */
+int __wrap_clock_gettime(clockid_t id, struct timespec *t);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *t)
+{
+	roce_ns_t more = atomic_load(&gone_by);
+	int rc = __real_clock_gettime(id, t);
+
+	more += (roce_ns_t)t->tv_nsec;
+	t->tv_sec += (time_t)(more / ROCE_NS_PER_S);
+	t->tv_nsec = (long)(more % ROCE_NS_PER_S);
+	return rc;
+}
+
+static void let_go_by(unsigned int seconds)
+{
+	atomic_fetch_add(&gone_by, seconds * ROCE_NS_PER_S + 1);
+}
 
 struct fixture {
 	struct roce_verify_plan *plan;
@@ -79,6 +113,27 @@ static char letter_of(const struct agent *a)
 	return a->runs <= strcspn(a->behaviour, " ") ? a->behaviour[a->runs - 1] : 'e';
 }
 
+static void tell_alive(struct roce_lines *lines)
+{
+	(void)roce_lines_send(lines, json_pack("{s:s}", "is", "alive"));
+}
+
+static void tell_stopped(const struct agent *a, struct roce_lines *lines)
+{
+	(void)roce_lines_send(lines, json_pack("{s:s, s:i}", "is", "stopped", "run", (int)a->runs));
+}
+
+/* The result, and behind it a word for the other side. */
+static void end_case(const struct agent *a, struct roce_lines *lines, int run)
+{
+	(void)roce_lines_send(lines,
+			      json_pack("{s:s, s:i, s:s, s:s, s:{s:f}}", "is", "result", "run", run,
+					"verdict", letter_of(a) == 'e' ? GOOD_RESULT : BAD_RESULT,
+					"reason", "r", "values", "p50", 1.0));
+	(void)roce_lines_send(
+		lines, json_pack("{s:s, s:i, s:b}", "is", "relay", "run", run, "data", true));
+}
+
 static void obey(struct agent *a, struct roce_lines *lines, const json_t *order)
 {
 	const char *what = roce_json_text(order, "do");
@@ -92,17 +147,28 @@ static void obey(struct agent *a, struct roce_lines *lines, const json_t *order)
 	if (strcmp(what, "run") == 0) {
 		a->runs++;
 		if (letter_of(a) != 'h')
-			(void)roce_lines_send(
-				lines, json_pack("{s:s, s:i, s:s, s:s, s:{s:f}}", "is", "result",
-						 "run", run, "verdict",
-						 letter_of(a) == 'e' ? GOOD_RESULT : BAD_RESULT,
-						 "reason", "r", "values", "p50", 1.0));
+			end_case(a, lines, run);
 	}
+	/* By now the other side's result is there. */
+	if (strcmp(what, "relay") == 0 && letter_of(a) == 'h')
+		let_go_by(TIMEOUT_S + GRACE_S);
 	if (strcmp(what, "stop") == 0) {
 		a->stops++;
-		if (strchr(a->behaviour, 's'))
-			(void)roce_lines_send(lines, json_pack("{s:s, s:i}", "is", "stopped", "run",
-							       (int)a->runs));
+		a->is_late = strchr(a->behaviour, 'l');
+		a->is_deaf = !strpbrk(a->behaviour, "sl");
+		if (a->is_late || a->is_deaf)
+			let_go_by(TURN_S);
+		else
+			tell_stopped(a, lines);
+	}
+	/* One that comes behind the order was sent when the grace had begun. */
+	if (strcmp(what, "alive") == 0) {
+		if (a->is_late || a->is_deaf)
+			let_go_by(GRACE_S);
+		tell_alive(lines);
+		if (a->is_late)
+			tell_stopped(a, lines);
+		a->is_late = false;
 	}
 }
 
@@ -115,10 +181,10 @@ static void *be_agent(void *arg)
 	roce_lines_init(&lines, a->fd, ROCE_VERIFY_LINE_MAX);
 	while (!is_over) {
 		json_t *order = NULL;
-		int rc = roce_lines_receive(&lines, roce_clock_now() + ALIVE_NS, &order);
+		int rc = roce_lines_receive(&lines, roce_clock_now() + TICK_NS, &order);
 
 		if (rc == -ETIMEDOUT) {
-			(void)roce_lines_send(&lines, json_pack("{s:s}", "is", "alive"));
+			tell_alive(&lines);
 			continue;
 		}
 		is_over = rc || strcmp(roce_json_text(order, "do"), "quit") == 0;
@@ -132,13 +198,23 @@ static void *be_agent(void *arg)
 
 /* ---- runs ---- */
 
+static bool hangs(const char *behaviour, uint32_t number)
+{
+	return number <= strcspn(behaviour, " ") && behaviour[number - 1] == 'h';
+}
+
 static bool run_with(struct fixture *f, const char *initiator, const char *target,
 		     const struct roce_verify_watcher *watcher)
 {
 	static const struct roce_verify_watcher nobody = {0};
-	struct roce_verify_run_options options = {.signal_fd = -1, .grace_ms = GRACE_MS};
+	struct roce_verify_run_options options = {.signal_fd = -1, .grace_ms = GRACE_S * 1000};
 	bool is_whole;
 
+	/* what ends has all the time that it needs */
+	for (uint32_t i = 0; i < CASES; i++) {
+		if (!hangs(initiator, i + 1) && !hangs(target, i + 1))
+			f->plan->cases[i].timeout_s = 600;
+	}
 	for (int side = 0; side < ROCE_VERIFY_SIDES; side++) {
 		int fds[2];
 
@@ -187,18 +263,28 @@ static void run__goes_on_after_a_case_that_hangs(void **state)
 
 	assert_true(run_with(f, "", "ehe s", NULL));
 	must_be(f, 1, ROCE_VERIFY_MEASURED, NULL);
-	must_be(f, 2, ROCE_VERIFY_FAIL, "not ended in 0.2 s (target)");
+	must_be(f, 2, ROCE_VERIFY_FAIL, "not ended in 2 s (target)");
 	must_be(f, 3, ROCE_VERIFY_MEASURED, NULL);
 	must_be(f, CASES, ROCE_VERIFY_MEASURED, NULL);
 	assert_int_equal(f->agents[ROCE_VERIFY_TARGET].stops, 1);
 	assert_int_equal(f->agents[ROCE_VERIFY_INITIATOR].stops, 0);
 }
 
+/* One that stood still between a word and the order to stop has not ignored the order. */
+static void run__goes_on_after_a_case_that_is_stopped_late(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_true(run_with(f, "", "ehe l", NULL));
+	must_be(f, 2, ROCE_VERIFY_FAIL, "not ended in 2 s (target)");
+	must_be(f, CASES, ROCE_VERIFY_MEASURED, NULL);
+	assert_int_equal(f->agents[ROCE_VERIFY_TARGET].stops, 1);
+}
+
 static void run__breaks_off_with_an_agent_that_is_alive_only(void **state)
 {
-	static const char reason[] =
-		"the target's agent is alive, but has neither ended a/2 in 0.2 "
-		"s nor stopped it when it was told to";
+	static const char reason[] = "the target's agent is alive, but has neither ended a/2 in 2 "
+				     "s nor stopped it when it was told to";
 	struct fixture *f = *state;
 
 	assert_false(run_with(f, "", "ehhhhh", NULL));
@@ -226,7 +312,7 @@ static void run__breaks_off_when_cases_are_not_ended_in_a_row(void **state)
 	assert_false(run_with(f, " s", "hehhhe s", NULL));
 	must_be(f, 1, ROCE_VERIFY_FAIL, "not ended");
 	must_be(f, 2, ROCE_VERIFY_MEASURED, NULL);
-	must_be(f, 5, ROCE_VERIFY_FAIL, "not ended in 0.2 s (target)");
+	must_be(f, 5, ROCE_VERIFY_FAIL, "not ended in 2 s (target)");
 	must_be(f, 6, ROCE_VERIFY_SKIPPED,
 		"not run: 3 cases in a row were not ended in their time, "
 		"a/5 the last of them");
@@ -239,7 +325,7 @@ static void run__goes_on_after_failures_in_a_row(void **state)
 	struct fixture *f = *state;
 
 	for (uint32_t i = 0; i < f->plan->case_count; i++)
-		f->plan->cases[i].timeout_s = 60;
+		f->plan->cases[i].timeout_s = 600;
 	assert_true(run_with(f, "ffff", "hhhh s", NULL));
 	must_be(f, 4, ROCE_VERIFY_FAIL, "initiator: r");
 	must_be(f, 5, ROCE_VERIFY_MEASURED, NULL);
@@ -292,6 +378,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(run__of_good_cases_is_whole),
 		TEST(run__goes_on_after_a_case_that_hangs),
+		TEST(run__goes_on_after_a_case_that_is_stopped_late),
 		TEST(run__breaks_off_with_an_agent_that_is_alive_only),
 		TEST(run__breaks_off_when_a_failed_case_is_not_stopped),
 		TEST(run__breaks_off_when_cases_are_not_ended_in_a_row),
