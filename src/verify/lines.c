@@ -117,16 +117,18 @@ static int wait_for(int fd, short events, roce_ns_t deadline)
 {
 	for (;;) {
 		roce_ns_t now = roce_clock_now();
+		bool is_over = now >= deadline;
 		struct pollfd p = {.fd = fd, .events = events};
-		int n;
+		/* When the time is over it is looked once more: who stood still may be we. */
+		int n = poll(&p, 1,
+			     is_over ? 0 : (int)((deadline - now) / ROCE_NS_PER_MS % 1000000 + 1));
 
-		if (now >= deadline)
-			return -ETIMEDOUT;
-		n = poll(&p, 1, (int)((deadline - now) / ROCE_NS_PER_MS % 1000000 + 1));
 		if (n > 0)
 			return 0;
 		if (n < 0 && errno != EINTR)
 			return -errno;
+		if (is_over)
+			return -ETIMEDOUT;
 	}
 }
 

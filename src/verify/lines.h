@@ -32,7 +32,8 @@ int roce_lines_fill(struct roce_lines *lines) __attribute__((warn_unused_result)
 int roce_lines_take(struct roce_lines *lines, json_t **out) __attribute__((warn_unused_result));
 /* Whether a whole line has come that was not taken yet. */
 bool roce_lines_has(const struct roce_lines *lines);
-/* Waits for one until `deadline` of roce_clock_now(). 0, -ETIMEDOUT, or what the two above say. */
+/* Waits for one until `deadline` of roce_clock_now(); what is there by then is taken, however late
+ * we look. 0, -ETIMEDOUT, or what the two above say. */
 int roce_lines_receive(struct roce_lines *lines, roce_ns_t deadline, json_t **out)
 	__attribute__((warn_unused_result));
 /* Takes the reference. 0; -ETIMEDOUT when the other side takes nothing for 10 s; -EPIPE, ... */
