@@ -26,6 +26,10 @@
 #define ARGUMENTS_MAX 12
 #define ANNOUNCE_MS   1000 /* for a reader */
 
+/* 1 s for an answer, eight times: on loopback nothing is lost, and where a self-test is a health
+ * check a process of a busy machine may well stand still for longer than half a second. */
+#define SELF_TEST_QP_TIMEOUT 18
+
 struct launcher {
 	struct roce_place place;
 	char agent[PATH_MAX + 32];
@@ -84,7 +88,10 @@ static json_t *make_where(const struct roce_verify_options *o, int side, const c
 {
 	json_t *where = json_object();
 	const char *device = o->device[side];
+	uint64_t qp_timeout = o->qp_timeout;
 
+	if (o->is_self_test && !qp_timeout)
+		qp_timeout = SELF_TEST_QP_TIMEOUT;
 	if (o->is_self_test && !device)
 		device = "uroce_lo";
 	if (device) /* one that is no text is found nowhere, and not passed over */
@@ -95,8 +102,8 @@ static json_t *make_where(const struct roce_verify_options *o, int side, const c
 		json_object_set_new(where, "gid_index", json_integer((json_int_t)o->gid_index));
 	if (o->ib_port != UINT64_MAX)
 		json_object_set_new(where, "port", json_integer((json_int_t)o->ib_port));
-	if (o->qp_timeout)
-		json_object_set_new(where, "qp_timeout", json_integer((json_int_t)o->qp_timeout));
+	if (qp_timeout)
+		json_object_set_new(where, "qp_timeout", json_integer((json_int_t)qp_timeout));
 	/* Of a peer's device the peer says it. */
 	if (o->quirks && (side == ROCE_VERIFY_INITIATOR || !o->peer))
 		json_object_set_new(where, "quirks", json_string(o->quirks));

@@ -50,14 +50,15 @@ static bool is_same_version(const json_t *message)
 	       roce_json_integer(message, "protocol") == ROCE_VERIFY_PROTOCOL;
 }
 
-static json_t *hear(struct roce_lines *lines, const char *key, const char *word, char *reason)
+static json_t *hear(struct roce_lines *lines, const char *key, const char *word, uint32_t wait_s,
+		    char *reason)
 {
-	roce_ns_t deadline = roce_clock_now() + ROCE_VERIFY_HANDSHAKE_S * ROCE_NS_PER_S;
+	roce_ns_t deadline = roce_clock_now() + wait_s * ROCE_NS_PER_S;
 	json_t *message;
 	int rc = roce_lines_receive(lines, deadline, &message);
 
 	if (rc == -ETIMEDOUT)
-		refuse(reason, "no answer in %d s", ROCE_VERIFY_HANDSHAKE_S);
+		refuse(reason, "no answer in %u s", wait_s);
 	else if (rc == -EPIPE)
 		refuse(reason, "the connection was closed");
 	else if (rc == -EBADMSG || rc == -EMSGSIZE)
@@ -135,13 +136,13 @@ bool roce_verify_handshake_client(int fd, const char *token, char *reason)
 	bool is_good = false;
 
 	roce_lines_init(&lines, fd, ROCE_VERIFY_STRANGER_LINE_MAX);
-	server = hear(&lines, "is", "server", reason);
+	server = hear(&lines, "is", "server", ROCE_VERIFY_ANSWER_S, reason);
 	if (server && !is_nonce(roce_json_text(server, "nonce")))
 		refuse(reason, "what is there is no uroce verify");
 	else if (server && !roce_verify_nonce_make(nonce))
 		refuse(reason, "no random numbers");
 	else if (server && send_begin(&lines, token, server, nonce, reason)) {
-		answer = hear(&lines, NULL, NULL, reason);
+		answer = hear(&lines, NULL, NULL, ROCE_VERIFY_ANSWER_S, reason);
 		is_good = answer && judge_answer(answer, token, server, nonce, reason);
 	}
 	json_decref(server);
@@ -200,7 +201,7 @@ bool roce_verify_handshake_server(int fd, const char *token,
 						   UROCE_VERSION, "nonce", nonce)))
 		refuse(reason, "the connection was closed");
 	else
-		begin = hear(&lines, "do", "begin", reason);
+		begin = hear(&lines, "do", "begin", ROCE_VERIFY_HANDSHAKE_S, reason);
 	if (begin) {
 		is_good = judge_begin(begin, token, nonce, reason) && take(context, reason);
 		if (roce_lines_send(&lines, make_answer(begin, token, nonce, is_good, reason)) &&

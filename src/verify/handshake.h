@@ -6,7 +6,8 @@
  *	client: {"do": "begin", "protocol", "version", "nonce", "proof"}
  *	server: {"is": "accepted", "proof"} or {"is": "refused", "reason"}
  *
- * Until then lines are short and time is short. Afterwards the server's end belongs to its agent.
+ * Until then lines are short and time is short, for who connects to a server; a client has time for
+ * a server that has many to answer. Afterwards the server's end belongs to its agent.
  * The connection is not encrypted: it carries orders and measurements, never the token.
  */
 #ifndef ROCE_VERIFY_HANDSHAKE_H
@@ -15,7 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ROCE_VERIFY_HANDSHAKE_S 5
+#define ROCE_VERIFY_HANDSHAKE_S 5  /* for a word of a client */
+#define ROCE_VERIFY_ANSWER_S	30 /* for one of the server */
 #define ROCE_VERIFY_REASON_SIZE 200
 
 /* Both return true when each has seen the other's proof; else `reason` has one line. The

@@ -26,9 +26,11 @@
 
 #define AGENT_FD       3
 #define COPY_FD	       64 /* above what is given away */
-#define BEGIN_S	       30 /* to make namespaces and start programs, on a busy machine */
+#define BEGIN_S	       60 /* to make namespaces and start programs, on a busy machine */
 #define LEAVE_S	       5  /* for agents to end by themselves */
+#define END_S	       20 /* for the keeper that was told to end them, which only it can do */
 #define TERM_MS	       1500
+#define KILLS	       100 /* each with a tenth of a second for those who were killed to be gone */
 #define LINE_MAX_BYTES 250
 #define CHILDREN_MAX   256
 #define ARGUMENTS_MAX  16
@@ -328,7 +330,7 @@ static void end_children(bool is_all)
 		if (reap(is_all, TERM_MS / 3))
 			return;
 	}
-	for (int i = 0; i < 10; i++) {
+	for (int i = 0; i < KILLS; i++) {
 		signal_children(is_all, SIGKILL);
 		if (reap(is_all, 100))
 			return;
@@ -570,7 +572,7 @@ void roce_verify_place_close(struct roce_verify_place *place, bool is_now)
 	if (!has_ended(place->keeper, is_now ? 0 : LEAVE_S * 1000)) {
 		(void)kill(place->keeper, SIGTERM);
 		(void)kill(place->keeper, SIGCONT); /* only itself knows what there is to end */
-		if (!has_ended(place->keeper, LEAVE_S * 1000)) {
+		if (!has_ended(place->keeper, END_S * 1000)) {
 			(void)kill(place->keeper, SIGKILL);
 			(void)waitpid(place->keeper, NULL, 0);
 		}

@@ -28,10 +28,10 @@
 
 #define CONNECTIONS_MAX 64
 #define ROOM_AGE_MS	250 /* that each has for its proof, whoever else comes */
-#define TURN_WAIT_S	3   /* below ROCE_VERIFY_HANDSHAKE_S, which the client waits */
+#define TURN_WAIT_S	3   /* below ROCE_VERIFY_ANSWER_S, which the client waits */
 #define TURN_LOOK_MS	20
 #define LEAVE_S		6   /* for an agent whose client has gone */
-#define END_S		20  /* beyond what a connection process needs to end its agent */
+#define END_S		40  /* beyond what a connection process needs to end its agent */
 #define WITHOUT_MS	100 /* before the next try where descriptors or processes are short */
 #define TELL_MS		1000
 

@@ -49,6 +49,7 @@ static void set_up(struct va_run *run, struct contention *c)
 {
 	struct va_endpoint_config config = {
 		.type = va_transport_type(va_word(run, "transport")),
+		.timeout = va_impair_timeout(run),
 	};
 
 	*c = (struct contention){

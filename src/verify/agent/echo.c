@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The answering side keeps no account: it sends back what comes, until the relay says that it is
- * over. It looks there only when nothing has come for long, for that takes as long as a message.
+ * over. It looks there only when nothing has come for long, for that takes as long as a message. A
+ * message without an answer is given up soon, for on a network that loses some that must not cost
+ * much; the next one that has none is waited for twice as long, since an answering side that stands
+ * still for some seconds has lost nothing.
  */
 #include "verify/agent/echo.h"
 
@@ -10,6 +13,7 @@
 #include <arpa/inet.h>
 
 #define AGAIN_NS       (100 * ROCE_NS_PER_MS)
+#define AGAIN_NS_MAX   (3200 * ROCE_NS_PER_MS)
 #define LOST_PART      100 /* more than one of so many is too many, */
 #define LOST_FREE      10  /* but for the first ones */
 #define POLLS_PER_LOOK 8192
@@ -67,8 +71,9 @@ static bool take_number(struct va_run *run, struct va_echo *e, uint32_t *out)
 	return true;
 }
 
-/* True: the answer to `number` came. Others that come are late. */
-static bool await_number(struct va_run *run, struct va_echo *e, uint32_t number, roce_ns_t *out_at)
+/* True: the answer to `number` came in time. Others that come are late. */
+static bool await_number(struct va_run *run, struct va_echo *e, uint32_t number, roce_ns_t wait_ns,
+			 roce_ns_t *out_at)
 {
 	roce_ns_t give_up = 0;
 	uint32_t found;
@@ -83,7 +88,7 @@ static bool await_number(struct va_run *run, struct va_echo *e, uint32_t number,
 		if (i % 1024)
 			continue;
 		if (!give_up)
-			give_up = roce_clock_now() + AGAIN_NS;
+			give_up = roce_clock_now() + wait_ns;
 		else if (roce_clock_now() > give_up)
 			return false;
 	}
@@ -113,6 +118,7 @@ static void fit_total(struct va_echo *e, roce_ns_t warmup_ns)
 
 void va_echo_ask(struct va_run *run, struct va_echo *e)
 {
+	roce_ns_t again_ns = AGAIN_NS;
 	roce_ns_t start;
 
 	post_receives(run, e);
@@ -125,13 +131,16 @@ void va_echo_ask(struct va_run *run, struct va_echo *e)
 		if (i == e->warmup)
 			fit_total(e, begun - start);
 		send_number(run, e, (uint32_t)i);
-		is_answered = await_number(run, e, (uint32_t)i, &ended);
+		is_answered = await_number(run, e, (uint32_t)i, again_ns, &ended);
 		take_own(run, e);
 		if (!is_answered) {
+			again_ns = again_ns < AGAIN_NS_MAX ? 2 * again_ns : AGAIN_NS_MAX;
 			e->lost++;
 			must_not_be_many(run, e, e->total);
-		} else if (i >= e->warmup) {
-			va_samples_add(e->samples, (ended - begun) / 2);
+		} else {
+			again_ns = AGAIN_NS;
+			if (i >= e->warmup)
+				va_samples_add(e->samples, (ended - begun) / 2);
 		}
 		if (i % PROGRESS_EVERY == 0)
 			va_progress(run, (double)i / (double)e->total);

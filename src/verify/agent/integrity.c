@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIMEOUT_CODE   14 /* what is lost on purpose is asked for again after 67 ms */
 #define ADDERS	       4
 #define QUIET_NS       (50 * ROCE_NS_PER_MS)
 #define LAST_NS	       ROCE_NS_PER_S /* what came late meets a later batch; the last one has none */
@@ -61,7 +60,7 @@ static enum ibv_wr_opcode opcode(const struct va_run *run)
 
 static void set_up(struct va_run *run, struct integrity *c)
 {
-	struct va_endpoint_config config = {0};
+	struct va_endpoint_config config = {.timeout = va_impair_timeout(run)};
 
 	*c = (struct integrity){
 		.endpoint_count = is_add(run) ? ADDERS : 1,
@@ -74,8 +73,6 @@ static void set_up(struct va_run *run, struct integrity *c)
 	c->has_imm = c->opcode == IBV_WR_SEND_WITH_IMM || c->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 	c->slot_bytes = (c->size + VA_GRH_BYTES + 7) & ~7u;
 	va_impair(run);
-	if (*va_word(run, "impair"))
-		config.timeout = TIMEOUT_CODE;
 	va_device_open(run, VA_ANY_FAMILY, &c->device);
 	if (is_add(run) && c->device.attr.atomic_cap == IBV_ATOMIC_NONE)
 		va_skip(run, "the device has no atomics");

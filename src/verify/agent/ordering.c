@@ -309,6 +309,7 @@ static void set_up(struct va_run *run, struct ordering *o)
 		.type = va_transport_type(va_word(run, "transport")),
 		.send_depth = 3 * SLOTS + 2,
 		.receive_depth = 2 * SLOTS,
+		.timeout = va_impair_timeout(run),
 	};
 
 	*o = (struct ordering){.size = (uint32_t)va_number(run, "size")};

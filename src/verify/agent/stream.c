@@ -2,7 +2,8 @@
 /*
  * Kind `stream`: bytes from the initiator to the target through one plain socket, for a while. The
  * rate is what arrived, over the time in which it did; UDP leaves in batches (UDP_SEGMENT) where
- * the kernel can, as uroce's packets do.
+ * the kernel can, as uroce's packets do. That UDP pauses tells nothing, for the sender may stand
+ * still: it has ended when the sender has said so and nothing comes any more.
  */
 #include "verify/agent/kind.h"
 #include "verify/agent/socket.h"
@@ -125,6 +126,9 @@ void va_stream_target(struct va_run *run)
 		ssize_t n = recv(s.fd, s.buffer, 65536, 0);
 
 		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && s.is_udp && errno == EAGAIN && !va_is_heard(run) &&
+		    roce_clock_now() < run->deadline)
 			continue;
 		va_need(run, n >= 0 || (s.is_udp && errno == EAGAIN), "recv");
 		if (n <= 0)

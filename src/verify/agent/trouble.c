@@ -20,6 +20,8 @@
 
 /* ---- packets ---- */
 
+#define TIMEOUT_CODE 14 /* 67 ms */
+
 /* What the device had counted before. */
 static struct {
 	char device[64];
@@ -69,6 +71,11 @@ void va_impair(struct va_run *run)
 	snprintf(text, sizeof(text), "seed=%llu,%s",
 		 (unsigned long long)(run->seed + run->is_initiator), what);
 	va_need(run, !setenv("UROCE_IMPAIR", text, 1), "setenv");
+}
+
+uint8_t va_impair_timeout(const struct va_run *run)
+{
+	return *va_word(run, "impair") ? TIMEOUT_CODE : 0;
 }
 
 static json_t *describe_harm(const struct va_harm *harm, const struct va_harm_wish *wish)

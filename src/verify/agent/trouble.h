@@ -14,6 +14,10 @@
  * not show what it counts. */
 void va_impair(struct va_run *run);
 
+/* The code of the local ACK timeout of queue pairs whose packets are lost on purpose: they shall
+ * not wait as long as others are ordered to. 0: nothing is lost. */
+uint8_t va_impair_timeout(const struct va_run *run);
+
 /* After the traffic, on both sides: va_fail() unless packets came to the harm that was asked for.
  * What each side did is its detail `harm`. `is_noticed`: the packets were of a transport that sees
  * what is lost, doubled or late. */

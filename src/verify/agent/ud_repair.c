@@ -18,7 +18,7 @@
 
 #define OUTPUT_BYTES   4096
 #define CANNOT_CONNECT 2 /* its exit status */
-#define TRIES	       20
+#define TRIES	       200
 #define TRY_MS	       100
 
 static void own_address(struct va_run *run, char out[INET6_ADDRSTRLEN])
