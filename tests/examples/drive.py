@@ -99,7 +99,8 @@ def atomic_counter(d):
     server = d.serve("atomic_counter", d.place.ipv4, 3)
     clients = [start() for _ in range(3)]
     deadline = time.monotonic() + TIMEOUT
-    while any(c.poll() in (None, NOT_YET) for c in clients) and time.monotonic() < deadline:
+    while any(c.poll() is None or (c.poll() == NOT_YET and server.poll() is None)
+              for c in clients) and time.monotonic() < deadline:
         # who came before the server listened comes again
         clients = [start() if c.poll() == NOT_YET and server.poll() is None else c for c in clients]
         time.sleep(0.05)
@@ -186,6 +187,6 @@ def compile_alone(name, compiler="cc"):
         words = shlex.split(line.group(1))
         words[0] = compiler
         words[words.index("-o") + 1] = os.path.join(folder, name)
-        status, output = process.run(words, 60, cwd=SOURCES)
+        status, output = process.run(words, TIMEOUT, cwd=SOURCES)
         if status != 0 or output:
             raise Failed(f"{line.group(1)}: status {status}\n{output}")

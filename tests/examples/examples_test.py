@@ -39,8 +39,10 @@ def main():
     if not topology.may_make_namespaces():
         print("no network namespace can be made here")
         return 77
+    # the last: a process may stand still for longer than the half second that examples have patience
     env = {"LD_LIBRARY_PATH": os.path.join(build, "lib"),
-           "UROCE_UROCED": os.path.join(build, "bin", "uroced")}
+           "UROCE_UROCED": os.path.join(build, "bin", "uroced"),
+           "UROCE_ACK_TIMEOUT_FLOOR_US": 1000000}
     out = report.Report()
     with topology.Loopback() as place:
         d = drive.Driver(os.path.join(build, "examples"), place, on_uroce=False, env=env)

@@ -46,7 +46,7 @@ def inline(text):
 
 def output(*arguments):
     done = subprocess.run([UROCE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, timeout=60)
+                          text=True, timeout=300)
     return done.stdout
 
 
@@ -147,7 +147,7 @@ class Cases(unittest.TestCase):
         """(case, what is wrong, request, receive, responder) of each scenario with a fault."""
         program = os.path.join(os.path.dirname(UROCE), "verbs-check")
         listed = subprocess.run([program, "--scenarios"], stdout=subprocess.PIPE, text=True,
-                                check=True, timeout=60).stdout
+                                check=True, timeout=300).stdout
         found = re.findall(r"^(\S+)\s+(.*): request (\w+), receive (\S+), responder (\w+)$",
                            listed, re.M)
         return [("function/" + re.sub("[/-]", "_", name), *more) for name, *more in found]

@@ -42,6 +42,7 @@ class Perf(unittest.TestCase):
         self.addCleanup(process.end_all)
         self.json = os.path.join(self.folder.name, "out.json")
         self.environment = {k: v for k, v in os.environ.items() if k != "UROCE_VERIFY_TOKEN"}
+        self.environment.update(runs.PATIENT)
 
     def start(self, *arguments, ns=None, **variables):
         return process.Process([program("uroce"), "perf", *arguments],
@@ -51,7 +52,7 @@ class Perf(unittest.TestCase):
     def run_perf(self, *arguments, status=0, **more):
         """What was shown."""
         done = self.start(*arguments, **more)
-        self.assertEqual(done.wait(120), status, done.output())
+        self.assertEqual(done.wait(process.LONG), status, done.output())
         return done.output()
 
     def load(self):
@@ -77,7 +78,8 @@ class Local(Perf):
                 shown = self.run_perf(test, "--local", *FEW, *options)
                 self.assertIn("us\n", shown)
                 (size, messages, least, p50, _, p99, _, most), = rows(shown)
-                self.assertEqual(messages, 200)
+                # of datagrams one without an answer in time is no sample
+                self.assertIn(messages, range(100, 201) if "ud_" in test else (200,))
                 self.assertGreater(size, 0)
                 self.assertTrue(0 < least <= p50 <= p99 <= most, shown)
                 self.assertIn("from us", shown)  # the histogram
@@ -141,7 +143,7 @@ class Local(Perf):
 
     def test_json(self):
         done = subprocess.run([program("uroce"), "perf", "write_lat", "--local", *FEW, "--json", "-"],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, text=True)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=process.LONG, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads(done.stdout)
         self.assertEqual(report["perf"]["test"], "write_lat")
@@ -155,9 +157,9 @@ class Local(Perf):
 
     def test_interrupted(self):
         running = self.start("write_bw", "--local", "-D", "100", "--json", self.json)
-        time.sleep(1.5)
+        process.wait_until(lambda: runs.cases_below(running.pid), process.LONG, "the case")
         running.kill(signal.SIGINT)
-        self.assertEqual(running.wait(30), 130, running.output())
+        self.assertEqual(running.wait(process.LONG), 130, running.output())
         self.assertIn("interrupted", running.output())
         self.assertEqual(self.load()["broken_off"], "interrupted")
 
@@ -173,9 +175,7 @@ class Apart(Perf):
 
     def serve(self, *arguments, **variables):
         server = self.start(*arguments, ns=self.ns, **variables)
-        process.wait_until(lambda: "serving on port" in server.output() or
-                           server.poll() is not None, 20, "the server")
-        self.assertIsNone(server.poll(), server.output())
+        runs.await_words(server, "serving on port")
         return server
 
     def test_token(self):
@@ -185,13 +185,13 @@ class Apart(Perf):
         shown = self.run_perf("write_lat", "127.0.0.1", "--token", token, *FEW, ns=self.ns)
         self.assertEqual(rows(shown)[0][:2], [2, 200])
         self.assertIn("hint: both ends are addresses of one host (loopback)", shown)
-        self.assertEqual(server.wait(20), 0, server.output())  # after one client
+        self.assertEqual(server.wait(process.LONG), 0, server.output())  # after one client
         self.assertIn("the run has ended", server.output())
 
     def test_token_in_the_environment(self):
         server = self.serve("write_bw", UROCE_VERIFY_TOKEN=TOKEN)
         self.run_perf("write_bw", "127.0.0.1", "-D", "0.1", ns=self.ns, UROCE_VERIFY_TOKEN=TOKEN)
-        self.assertEqual(server.wait(20), 0, server.output())
+        self.assertEqual(server.wait(process.LONG), 0, server.output())
 
     def test_wrong_token(self):
         server = self.serve("write_lat", "--token", TOKEN)
@@ -200,7 +200,7 @@ class Apart(Perf):
         shown = self.run_perf("write_lat", "127.0.0.1", status=2, ns=self.ns)
         self.assertIn("refused: wrong token (the server has printed one: --token TOKEN)", shown)
         self.run_perf("write_lat", "127.0.0.1", "--token", TOKEN, *FEW, ns=self.ns)
-        self.assertEqual(server.wait(20), 0, server.output())  # strangers do not end it
+        self.assertEqual(server.wait(process.LONG), 0, server.output())  # strangers do not end it
 
     def test_no_token(self):
         """Open, and therefore on loopback only; one client after the other."""
@@ -210,9 +210,10 @@ class Apart(Perf):
             self.assertIn("0100007F:1E61", f.read())
         for test in ("send_lat", "read_lat"):
             self.run_perf(test, "127.0.0.1:7777", *FEW, ns=self.ns)
+            process.wait_until(lambda: not runs.descendants(server.pid), process.LONG, "its turn")
         self.run_perf("write_lat", "127.0.0.1", "-p", "7777", *FEW, ns=self.ns)
         server.kill(signal.SIGINT)
-        self.assertEqual(server.wait(20), 0, server.output())
+        self.assertEqual(server.wait(process.LONG), 0, server.output())
 
     def test_measurements_only(self):
         """Whoever may use the server of perf may not run programs there."""
@@ -220,24 +221,24 @@ class Apart(Perf):
         done = process.Process([program("uroce"), "verify", "--peer", "127.0.0.1", "--token", TOKEN,
                                 "--only", "function/rc_send*", "--json", self.json],
                                prefix=self.ns.prefix(), env=self.environment)
-        self.assertEqual(done.wait(120), 1, done.output())
+        self.assertEqual(done.wait(process.LONG), 1, done.output())
         self.assertIn("cases of kind verbs_check are not allowed here, only latency,bandwidth",
                       done.output())
-        server.wait(20)
+        server.wait(process.LONG)
 
     def test_device_of_the_server(self):
         server = self.serve("write_lat", "-d", "nothing0", "--token", TOKEN)
         shown = self.run_perf("write_lat", "127.0.0.1", "--token", TOKEN, *FEW, status=2, ns=self.ns)
         self.assertIn("the target cannot be used: no verbs device nothing0; there are uroce_lo",
                       shown)
-        server.wait(20)
+        server.wait(process.LONG)
 
     def test_device_and_gid(self):
         server = self.serve("write_lat", "-d", "uroce_lo", "-i", "1", "-x", "0", "--token", TOKEN)
         shown = self.run_perf("write_lat", "127.0.0.1", "--token", TOKEN, "-d", "uroce_lo", "-x", "0",
                               *FEW, ns=self.ns)
         self.assertEqual(shown.count("uroce_lo port 1, GID 0 127.0.0.1"), 2, shown)
-        self.assertEqual(server.wait(20), 0)
+        self.assertEqual(server.wait(process.LONG), 0)
         server = self.serve("write_lat", "--token", TOKEN)
         shown = self.run_perf("write_lat", "127.0.0.1", "--token", TOKEN, "-x", "200", status=2,
                               ns=self.ns)
@@ -247,41 +248,43 @@ class Apart(Perf):
         server = self.serve("write_bw", "--token", TOKEN)
         client = self.start("write_bw", "127.0.0.1", "--token", TOKEN, "-D", "100", "--json",
                             self.json, ns=self.ns)
-        process.wait_until(lambda: "begins a run" in server.output(), 30, "the client")
-        time.sleep(1.5)
-        self.assertIsNone(client.poll(), client.output())
+        runs.await_words(server, "begins a run")
+        for each in (server, client):
+            process.wait_until(lambda each=each: each.poll() is not None or
+                               runs.cases_below(each.pid), process.LONG, "the case")
+            self.assertIsNone(each.poll(), each.output())
         return server, client
 
     def test_server_is_killed(self):
         server, client = self.begin_long()
         server.kill(signal.SIGKILL)
-        self.assertEqual(client.wait(60), 1, client.output())
+        self.assertEqual(client.wait(process.LONG), 1, client.output())
         self.assertIn("the target's agent has gone", client.output())
         self.assertFalse(self.load()["complete"])
 
     def test_client_is_killed(self):
         server, client = self.begin_long()
         client.kill(signal.SIGKILL)
-        self.assertEqual(server.wait(60), 1, server.output())
+        self.assertEqual(server.wait(process.LONG), 1, server.output())
         self.assertIn("broken off", server.output())
 
     def test_server_is_interrupted(self):
         server, client = self.begin_long()
         server.kill(signal.SIGINT)
-        self.assertEqual(server.wait(30), 130, server.output())
-        self.assertEqual(client.wait(60), 1, client.output())
+        self.assertEqual(server.wait(process.LONG), 130, server.output())
+        self.assertEqual(client.wait(process.LONG), 1, client.output())
 
     def test_client_is_interrupted(self):
         server, client = self.begin_long()
         client.kill(signal.SIGINT)
-        self.assertEqual(client.wait(30), 130, client.output())
+        self.assertEqual(client.wait(process.LONG), 130, client.output())
         self.assertIn("broken off: interrupted", client.output())
-        self.assertEqual(server.wait(30), 0, server.output())  # it was told
+        self.assertEqual(server.wait(process.LONG), 0, server.output())  # it was told
 
     def test_server_that_waits_is_interrupted(self):
         server = self.serve("write_bw")
         server.kill(signal.SIGINT)
-        self.assertEqual(server.wait(20), 130, server.output())
+        self.assertEqual(server.wait(process.LONG), 130, server.output())
 
     def test_output_that_is_read_late(self):
         """The server is done when the measurement is, whoever reads the client's words."""
@@ -292,13 +295,13 @@ class Apart(Perf):
                                   stdout=write, stderr=write, env=self.environment)
         self.addCleanup(client.kill)
         os.close(write)
-        self.assertEqual(server.wait(60), 0, server.output())
-        process.wait_until(lambda: os.path.exists(self.json) and self.load()["complete"], 20,
-                           "the report")
+        self.assertEqual(server.wait(process.LONG), 0, server.output())
+        process.wait_until(lambda: os.path.exists(self.json) and self.load()["complete"],
+                           process.LONG, "the report")
         self.assertIsNone(client.poll())
         with os.fdopen(read, "rb") as f:
             words = f.read()[filled:].decode()
-        self.assertEqual(client.wait(20), 0)
+        self.assertEqual(client.wait(process.LONG), 0)
         self.assertEqual([row[:2] for row in rows(words)[:1]], [[2, 200]])
         self.assertIn("hint: both ends", words)
 
@@ -308,13 +311,13 @@ class Apart(Perf):
                                    "--token", TOKEN], stdout=write, stderr=write,
                                   env=self.environment)
         self.addCleanup(server.kill)
-        process.wait_until(lambda: self.run_perf_once() == 0, 20, "a run")
-        self.assertEqual(server.wait(20), 0)
+        process.wait_until(lambda: self.run_perf_once() == 0, process.LONG, "a run")
+        self.assertEqual(server.wait(process.LONG), 0)
         os.close(write)
         os.close(read)
 
     def run_perf_once(self):
-        return self.start("write_lat", "127.0.0.1", "--token", TOKEN, *FEW, ns=self.ns).wait(60)
+        return self.start("write_lat", "127.0.0.1", "--token", TOKEN, *FEW, ns=self.ns).wait(process.LONG)
 
     def test_nobody_there(self):
         shown = self.run_perf("write_lat", "127.0.0.1", status=2, ns=self.ns)
@@ -326,7 +329,7 @@ class Apart(Perf):
         server = self.serve("write_lat")
         self.assertIn("Address already in use", self.run_perf("write_lat", status=2, ns=self.ns))
         server.kill(signal.SIGINT)
-        server.wait(20)
+        server.wait(process.LONG)
 
 
 class BadInput(Perf):

@@ -27,6 +27,8 @@ TIMED = "timed"  # held to a time: for a machine with nothing else to do
 MORE = "more"  # another case that catches the same fault
 EACH = "1/1"
 UNDECIDED = "undecided"
+# A process that stands still for some seconds on a busy machine is no fault of an adapter.
+QP_TIMEOUT = ("--qp-timeout", "18")
 
 # (fault, rate or None for that of the table, case, reason[, LONG, TIMED or MORE])
 ROWS = [
@@ -262,9 +264,9 @@ class Verify:
             if plant:
                 env.update(LD_PRELOAD=self.library, PLANT=plant, PLANT_REPORT=report,
                            PLANT_SHARED=os.path.join(own, "shared"))
-            done = subprocess.run([self.program, "verify", "--only", case, "--json", result],
-                                  env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  timeout=300, text=True, check=False)
+            done = subprocess.run([self.program, "verify", *QP_TIMEOUT, "--only", case, "--json",
+                                   result], env=env, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, timeout=900, text=True, check=False)
             planted = 0
             if os.path.exists(report):
                 with open(report, encoding="ascii") as f:

@@ -19,6 +19,8 @@ import unittest
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 
+import runs  # noqa: E402
+
 from harness import unit  # noqa: E402
 
 BUILD = ""
@@ -113,8 +115,9 @@ class Reports(unittest.TestCase):
 
     @classmethod
     def uroce(cls, *arguments):
-        return subprocess.run([os.path.join(BUILD, "bin", "uroce"), *arguments], timeout=200,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return subprocess.run([os.path.join(BUILD, "bin", "uroce"), *arguments], timeout=600,
+                              env={**os.environ, **runs.PATIENT}, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
 
     def page(self, name):
         with open(self.path(name), encoding="utf-8") as f:

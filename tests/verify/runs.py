@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
@@ -16,6 +17,12 @@ from harness import process  # noqa: E402
 
 BUILD = ""
 TOKEN = "test-token-0123456789"
+
+# Queue pairs give an answer a second, eight times: a process of a busy machine may well stand still for
+# more than the half second that they have otherwise. Where packets are lost on purpose, or errors
+# waited for, QP_TIMEOUT has the same effect on what is neither.
+PATIENT = {"UROCE_ACK_TIMEOUT_FLOOR_US": "1000000"}
+QP_TIMEOUT = ("--qp-timeout", "18")
 
 PLAN = """\
 name: small
@@ -235,8 +242,49 @@ def is_there(pid):
     return os.path.exists(f"/proc/{pid}")
 
 
+def is_running(pid):
+    """And does not merely wait to be reaped."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def await_end(pids):
+    process.wait_until(lambda: not any(is_there(p) for p in pids), process.LONG,
+                       "the end of all below")
+
+
+def await_words(running, words, count=1):
+    """Until a process has said them (so often); one that has ended says nothing any more."""
+    def are_there():
+        has_ended = running.poll() is not None
+        if running.output().count(words) >= count:
+            return True
+        if has_ended:
+            raise AssertionError(f"it ended with status {running.status} and did not say: {words}\n"
+                                 f"{running.output()}")
+        return False
+    process.wait_until(are_there, process.LONG, f"a process to say: {words}")
+
+
+def cases_below(pid):
+    """The processes of the case that runs, one of each agent; none before all of them are there."""
+    agents = [p for p in descendants(pid) if name_of(p) == "verify-agent"]
+    cases = {p: [c for c in descendants(p) if c in agents] for p in agents}
+    children = {c for below in cases.values() for c in below}
+    found = [cases[p] for p in agents if p not in children]
+    return [c for below in found for c in below] if found and all(found) else []
+
+
 class Verify(unittest.TestCase):
+    is_patient = True
+
     def setUp(self):
+        environment = unittest.mock.patch.dict(os.environ, PATIENT if self.is_patient else {})
+        environment.start()
+        self.addCleanup(environment.stop)
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.addCleanup(process.end_all)
@@ -255,22 +303,23 @@ class Verify(unittest.TestCase):
     def run_plan(self, text, *arguments, status=0, **more):
         """The report as JSON."""
         done = self.start("--plan", self.write(text), "--json", self.json, *arguments, **more)
-        found = done.wait(240)
+        found = done.wait(process.LONG)
         self.assertEqual(found, status, done.output())
         self.output = done.output()
         with open(self.json, encoding="utf-8") as f:
             return json.load(f)
 
-    def await_case(self, running, name):
-        """Until the process of the case is there: one more below each agent. Their pids."""
-        def inner():
-            agents = [p for p in descendants(running.pid) if name_of(p) == "verify-agent"]
-            parents = [p for p in agents if any(c in agents for c in descendants(p))]
-            return [c for p in parents for c in descendants(p) if c in agents]
-        process.wait_until(lambda: running.poll() is not None or
-                           (name in running.output() and inner()), 60, f"case after {name}")
-        self.assertIsNone(running.poll(), running.output())
-        return inner()
+    def await_case(self, running, words):
+        """Until it has said them and the processes of the case are there. Their pids."""
+        await_words(running, words)
+        found = []
+
+        def are_there():
+            self.assertIsNone(running.poll(), running.output())
+            found[:] = cases_below(running.pid)
+            return found
+        process.wait_until(are_there, process.LONG, f"the case behind {words}")
+        return found
 
 
 def full_pipe():

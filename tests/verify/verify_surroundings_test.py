@@ -8,6 +8,7 @@ something it needs is missing.
 Exit status 77 where no network namespace can be made.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -21,7 +22,9 @@ from runs import LONG, PLAN, descendants, is_there, name_of, program, verdicts, 
 from harness import process, topology, unit
 
 ALONE = ["unshare", "-m"] if topology.may_change_user() else ["unshare", "-rm"]
-SHARED = "mount -t tmpfs none /dev/shm && { %s; } >/dev/null; echo status $?; find /dev/shm -mindepth 1"
+# in the end it waits for a file, which may be there
+SHARED = ("mount -t tmpfs none /dev/shm && { %s; } >/dev/null; echo status $?; "
+          "while ! [ -e %s ]; do sleep 0.1; done; find /dev/shm -mindepth 1")
 
 
 class Left(Verify):
@@ -30,10 +33,13 @@ class Left(Verify):
     def below(self, running):
         return [name_of(p) for p in descendants(running.pid)]
 
-    def check_shared_memory(self, command):
-        done = process.Process(["sh", "-c", SHARED % command, "sh", program("uroce"), "verify",
+    def start_with_shared_memory(self, command, go):
+        return process.Process(["sh", "-c", SHARED % (command, go), "sh", program("uroce"), "verify",
                                 "--plan", self.write(LONG)], prefix=ALONE)
-        done.wait(120)
+
+    def check_shared_memory(self, command):
+        done = self.start_with_shared_memory(command, "/")
+        done.wait(process.LONG)
         return done.output().split()
 
     def test_shared_memory(self):
@@ -45,13 +51,26 @@ class Left(Verify):
 
     def test_shared_memory_after_a_kill(self):
         """Who was killed ends nothing, and what it had begun ends all the same."""
-        self.assertEqual(self.check_shared_memory('"$@" & p=$!; sleep 0.7; kill -9 $p; '
-                                                  'for i in $(seq 200); do [ -z "$(ls /dev/shm)" ] && '
-                                                  'break; sleep 0.1; done; true'),
-                         ["status", "0"])
+        go = os.path.join(self.folder.name, "go")
+        with process.adopting_orphans():
+            done = self.start_with_shared_memory('"$@" & p=$!; sleep 0.7; kill -9 $p; true', go)
+            runs.await_words(done, "status 0")
+            process.wait_until(lambda: not self.others_below(done), process.LONG, "the end of all")
+            with open(go, "w", encoding="ascii"):
+                pass
+            self.assertEqual(done.wait(process.LONG), 0)
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+        self.assertEqual(done.output().split(), ["status", "0"])
+
+    def others_below(self, shell):
+        """But for it and what it waits with."""
+        return [p for p in descendants(os.getpid())
+                if p != shell.pid and name_of(p) != "sleep" and runs.is_running(p)]
 
     def test_ctrl_c_while_it_begins(self):
-        seed = int(os.environ.get("SEED", time.time_ns() % 1000000))
+        seed = int(os.environ.get("SEED", "1"))
         prng = random.Random(seed)
         for i in range(16):
             with self.subTest(seed=seed, i=i):
@@ -60,9 +79,8 @@ class Left(Verify):
                 below = descendants(running.pid)
                 os.killpg(running.pid, signal.SIGINT)  # as a terminal does
                 # before it is there to take signals it is ended by this one
-                self.assertIn(running.wait(30), (130, -signal.SIGINT), running.output())
-                process.wait_until(lambda: not any(is_there(p) for p in below), 10,
-                                   "the end of all below")
+                self.assertIn(running.wait(process.LONG), (130, -signal.SIGINT), running.output())
+                runs.await_end(below)
 
     def test_keeper_that_stands_still(self):
         for is_early in (True, False):
@@ -70,30 +88,30 @@ class Left(Verify):
                 running = self.start("--plan", self.write(LONG), "--json", self.json)
                 if not is_early:
                     self.await_case(running, "a/first")
-                process.wait_until(lambda: descendants(running.pid), 30, "the keeper", 0)
+                process.wait_until(lambda: descendants(running.pid), process.LONG, "the keeper", 0)
                 keeper = descendants(running.pid)[0]
                 os.kill(keeper, signal.SIGSTOP)
                 time.sleep(0.2)
                 below = descendants(running.pid)
                 running.kill(signal.SIGINT)
-                self.assertEqual(running.wait(30), 130, running.output())
+                self.assertEqual(running.wait(process.LONG), 130, running.output())
                 self.assertEqual([name_of(p) for p in below if is_there(p)], [])
 
     def test_reports_are_written_when_all_has_ended(self):
         """A report that nobody takes keeps nothing else waiting, and a pipe's reader gets it whole."""
         os.mkfifo(self.json)
         running = self.start("--plan", self.write(LONG), "--only", "a/first", "--json", self.json)
-        process.wait_until(lambda: "1 passed" in running.output(), 60, "the run's end")
-        process.wait_until(lambda: not descendants(running.pid), 20, "the end of all below")
+        runs.await_words(running, "1 passed")
+        process.wait_until(lambda: not descendants(running.pid), process.LONG, "the end of all below")
         self.assertIsNone(running.poll())
         with open(self.json, encoding="utf-8") as f:
             self.assertEqual(verdicts(json.load(f)), {"a/first": "pass"})
-        self.assertEqual(running.wait(20), 0)
+        self.assertEqual(running.wait(process.LONG), 0)
 
     def test_report_of_no_run(self):
         done = process.Process([program("uroce"), "verify", "--plan", self.write(PLAN), "--json",
                                 self.json], prefix=["prlimit", "--nofile=64"])
-        self.assertEqual(done.wait(60), 2, done.output())
+        self.assertEqual(done.wait(process.LONG), 2, done.output())
         self.assertFalse(os.path.exists(self.json))
 
 
@@ -108,7 +126,7 @@ class Missing(Verify):
                 ["sh", "-c", f'echo 0 > {limit}; exec "$@"', "sh", *(
                     ["setpriv", "--bounding-set", "-sys_admin,-net_admin"] if name == "user" else []),
                  program("uroce"), "verify", "--plan", self.write(PLAN)], prefix=["unshare", "-Ur"])
-            self.assertEqual(done.wait(60), 2, done.output())
+            self.assertEqual(done.wait(process.LONG), 2, done.output())
             self.assertIn(reason, done.output())
             self.assertIn(f"{limit} is reached", done.output())
 
@@ -124,14 +142,14 @@ class Missing(Verify):
                                      (["prlimit", "--fsize=2000"], self.json, "File too large")):
             done = process.Process([program("uroce"), "verify", "--plan", self.write(LONG), "--only",
                                     "a/first", "--json", path], prefix=prefix)
-            self.assertEqual(done.wait(60), 1, done.output())
+            self.assertEqual(done.wait(process.LONG), 1, done.output())
             self.assertIn("1 passed", done.output())
             self.assertIn(f"{path}: {reason}", done.output())
 
     def test_room_for_the_terminals_words(self):
         done = process.Process(["sh", "-c", '"$@" >/dev/full', "sh", program("uroce"), "verify",
                                 "--plan", self.write(LONG), "--only", "a/first"])
-        self.assertEqual(done.wait(60), 1, done.output())
+        self.assertEqual(done.wait(process.LONG), 1, done.output())
         self.assertRegex(done.output(), "standard output: (not all could|No space)")
 
     def test_memory_for_a_region(self):
@@ -139,7 +157,7 @@ class Missing(Verify):
             "op: write, size: 8, iterations: 10000000", "size: 1GiB")
         done = process.Process([program("uroce"), "verify", "--plan", self.write(plan), "--only",
                                 "a/long", "--json", self.json], prefix=["prlimit", "--as=900000000"])
-        if done.wait(120) != 0 and not os.path.exists(self.json):
+        if done.wait(process.LONG) != 0 and not os.path.exists(self.json):
             self.skipTest("a sanitizer's own memory is more than that")
         with open(self.json, encoding="utf-8") as f:
             case = json.load(f)["cases"][0]
@@ -150,17 +168,20 @@ class Missing(Verify):
 class Together(Verify):
     """Runs at the same time, in one network namespace."""
 
+    is_patient = False  # as self-tests are by themselves
+
     def test_the_one_that_began_is_interrupted(self):
         """Its daemon stays for the others, and they do not hear each other's multicast."""
         with topology.Loopback() as place:
             first = self.start("--self-test", "--repeat", "100", ns=place.a)
-            process.wait_until(lambda: "pass" in first.output(), 60, "its first case")
+            runs.await_words(first, "pass")
             others = [self.start("--self-test", ns=place.a) for _ in range(2)]
-            process.wait_until(lambda: all("pass" in o.output() for o in others), 60, "their first")
-            first.kill(signal.SIGINT)
-            self.assertEqual(first.wait(30), 130, first.output())
             for other in others:
-                self.assertEqual(other.wait(60), 0, other.output())
+                runs.await_words(other, "pass")
+            first.kill(signal.SIGINT)
+            self.assertEqual(first.wait(process.LONG), 130, first.output())
+            for other in others:
+                self.assertEqual(other.wait(process.LONG), 0, other.output())
 
 
 if __name__ == "__main__":

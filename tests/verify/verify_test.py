@@ -19,12 +19,11 @@ import subprocess
 import sys
 import tempfile
 import termios
-import time
 import xml.etree.ElementTree
 
 import runs
-from runs import (CHECKS, COLUMNS, HARM, LONG, MATRIX, PLAN, TOKEN, descendants, is_there,
-                  full_pipe, name_of, program, verdicts, Verify)
+from runs import (CHECKS, COLUMNS, HARM, LONG, MATRIX, PLAN, QP_TIMEOUT, TOKEN, descendants,
+                  is_there, full_pipe, name_of, program, verdicts, Verify)
 
 from harness import process, topology, unit
 
@@ -59,41 +58,18 @@ class Places(Verify):
             self.assertEqual([d["netdev"] for d in facts["devices"] if d["name"] == "uroce_ve0"],
                              [{"name": "ve0", "mtu": 1500, "speed_mbps": 10000, "driver": "veth"}])
 
-    def test_checks(self):
-        report = self.run_plan(CHECKS)
-        found = {n: v for n, v in verdicts(report).items() if n != "b/killed"}
-        self.assertEqual(set(found.values()), {"pass"}, report)
-        values = {c["name"]: c["values"] for c in report["cases"]}
-        self.assertEqual(values["b/large"]["largest"]["value"], 65 << 20)
-        self.assertEqual(values["b/contention"]["operations"]["value"], 400)
-        self.assertGreater(values["b/killed"]["ended"]["value"], 1e5)
-
     def test_memory_that_is_not_there(self):
         plan = CHECKS.replace("65MiB", "2GiB")
         prefix = ["prlimit", "--as=1500000000"]
         done = process.Process([program("uroce"), "verify", "--plan", self.write(plan), "--only",
                                 "b/large", "--json", self.json], prefix=prefix)
-        if done.wait(120) != 0 and not os.path.exists(self.json):
+        if done.wait(process.LONG) != 0 and not os.path.exists(self.json):
             self.skipTest("a sanitizer's own memory is more than that")
         with open(self.json, encoding="utf-8") as f:
             case = json.load(f)["cases"][0]
         self.assertEqual(case["verdict"], "skipped", done.output())
         # the machine has as much, or not even that
         self.assertRegex(case["reason"], "MiB of memory (cannot be had|are free)")
-
-    def test_harm(self):
-        """What came to harm is told, and right messages of which nothing did prove nothing."""
-        report = self.run_plan(HARM, status=1)
-        self.assertEqual(verdicts(report), {"c/damaged": "pass", "c/unharmed": "fail"})
-        damaged, unharmed = report["cases"]
-        target = damaged["detail"]["target"]["harm"]
-        self.assertGreaterEqual(target["packets_received"], 8000)
-        self.assertIn(target["corrupted"], range(20, 200))
-        self.assertIn(target["bad_icrc"], range(20, target["corrupted"] + 1))
-        self.assertIn("corrupted", damaged["detail"]["initiator"]["harm"])
-        self.assertEqual(unharmed["detail"]["target"]["harm"]["corrupted"], 0)
-        self.assertRegex(unharmed["reason"],
-                         r"none of \d+ packets was corrupted on purpose, so nothing is proved")
 
     def test_threshold_not_held(self):
         report = self.run_plan(PLAN, "--only", "a/write", "--profile", "tight", status=1)
@@ -113,7 +89,7 @@ class Places(Verify):
     def test_reports_on_standard_output(self):
         done = subprocess.run([program("uroce"), "verify", "--plan", self.write(PLAN), "--only",
                                "function/rc_send", "--json", "-"], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=120, text=True)
+                              stderr=subprocess.PIPE, timeout=process.LONG, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(verdicts(json.loads(done.stdout)), {"function/rc_send": "pass"})
         self.assertIn("1 passed", done.stderr)
@@ -129,12 +105,12 @@ class Places(Verify):
     def test_nothing_is_left(self):
         with process.adopting_orphans():
             orphan = subprocess.run(["sh", "-c", "sleep 60 > /dev/null & echo $!"],
-                                    stdout=subprocess.PIPE, check=True, timeout=60)
+                                    stdout=subprocess.PIPE, check=True, timeout=process.LONG)
             self.assertEqual(self.reap_children(), [int(orphan.stdout)])  # so one would be seen
             os.kill(int(orphan.stdout), signal.SIGKILL)
             os.waitpid(int(orphan.stdout), 0)
             running = self.start("--plan", self.write(PLAN), "--only", "function/rc_send")
-            self.assertEqual(running.wait(120), 0, running.output())
+            self.assertEqual(running.wait(process.LONG), 0, running.output())
             self.assertEqual([name_of(p) for p in self.reap_children()], [])
 
     def reap_children(self):
@@ -183,7 +159,7 @@ class Places(Verify):
         shown = b""
         while b"a/long" not in shown:
             shown += os.read(fd, 4096)
-        time.sleep(0.3)
+        process.wait_until(lambda: runs.cases_below(pid), process.LONG, "the case")
         below = descendants(pid)
         os.write(fd, b"\x03")
         try:
@@ -201,7 +177,7 @@ class Places(Verify):
         done = process.Process([program("uroce"), "verify", "--plan", self.write(PLAN), "--only",
                                 "function/rc_send"],
                                prefix=["setpriv", "--bounding-set", "-sys_admin,-net_admin"])
-        self.assertEqual(done.wait(120), 0, done.output())
+        self.assertEqual(done.wait(process.LONG), 0, done.output())
 
     def test_without_privilege(self):
         prefix = (["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
@@ -213,10 +189,39 @@ class Places(Verify):
                 f.write(PLAN)
             done = process.Process([program("uroce"), "verify", "--plan", plan, "--only",
                                     "function/rc_send"], prefix=prefix)
-            status = done.wait(120)
+            status = done.wait(process.LONG)
             if status == 2 and "no user namespace" in done.output():
                 self.skipTest("no user namespaces without root here")
             self.assertEqual(status, 0, done.output())
+
+
+class Lost(Verify):
+    """Packets that are lost or damaged on purpose, a peer that is killed."""
+
+    is_patient = False
+
+    def test_checks(self):
+        report = self.run_plan(CHECKS, *QP_TIMEOUT)
+        found = {n: v for n, v in verdicts(report).items() if n != "b/killed"}
+        self.assertEqual(set(found.values()), {"pass"}, report)
+        values = {c["name"]: c["values"] for c in report["cases"]}
+        self.assertEqual(values["b/large"]["largest"]["value"], 65 << 20)
+        self.assertEqual(values["b/contention"]["operations"]["value"], 400)
+        self.assertGreater(values["b/killed"]["ended"]["value"], 1e5)
+
+    def test_harm(self):
+        """What came to harm is told, and right messages of which nothing did prove nothing."""
+        report = self.run_plan(HARM, *QP_TIMEOUT, status=1)
+        self.assertEqual(verdicts(report), {"c/damaged": "pass", "c/unharmed": "fail"})
+        damaged, unharmed = report["cases"]
+        target = damaged["detail"]["target"]["harm"]
+        self.assertGreaterEqual(target["packets_received"], 8000)
+        self.assertIn(target["corrupted"], range(20, 200))
+        self.assertIn(target["bad_icrc"], range(20, target["corrupted"] + 1))
+        self.assertIn("corrupted", damaged["detail"]["initiator"]["harm"])
+        self.assertEqual(unharmed["detail"]["target"]["harm"]["corrupted"], 0)
+        self.assertRegex(unharmed["reason"],
+                         r"none of \d+ packets was corrupted on purpose, so nothing is proved")
 
 
 class Matrix(Verify):
@@ -255,10 +260,12 @@ class Matrix(Verify):
 
 
 class SelfTest(Verify):
+    is_patient = False  # it is by itself, but for the errors that it waits for
+
     def test_self_test(self):
         with topology.Loopback() as place:
             done = self.start("--self-test", "--json", self.json, ns=place.a)
-            self.assertEqual(done.wait(120), 0, done.output())
+            self.assertEqual(done.wait(process.LONG), 0, done.output())
             with open(self.json, encoding="utf-8") as f:
                 report = json.load(f)
             self.assertEqual(report["place"], "here")
@@ -269,13 +276,13 @@ class SelfTest(Verify):
 
     def test_a_limit_of_descriptors_is_named(self):
         done = subprocess.run(["prlimit", "--nofile=64", program("uroce"), "verify", "--self-test"],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, text=True)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=process.LONG, text=True)
         self.assertEqual((done.returncode, done.stdout), (2,
                          "uroce verify: no file descriptors for an agent (ulimit -n: at least 256)\n"))
 
     def test_a_device_that_is_not_there_is_no_failure_of_each_case(self):
         done = self.start("--plan", self.write(PLAN), "--device", "nothing0")
-        self.assertEqual(done.wait(60), 2, done.output())
+        self.assertEqual(done.wait(process.LONG), 2, done.output())
         self.assertIn("broken off: the initiator cannot be used: no verbs device nothing0; there are "
                       "uroce_", done.output())
         self.assertIn("0 failed", done.output())
@@ -287,9 +294,9 @@ class SelfTest(Verify):
                 ["python3", "-c", "import socket\ns = socket.socket(type=socket.SOCK_DGRAM)\n"
                  "s.bind(('127.0.0.1', 4791))\nprint('bound', flush=True)\nimport time\ntime.sleep(600)"],
                 prefix=place.a.prefix())
-            process.wait_until(lambda: "bound" in holder.output(), 30, "the other program")
+            runs.await_words(holder, "bound")
             done = self.start("--self-test", "--only", "function/rc", "--json", self.json, ns=place.a)
-            self.assertEqual(done.wait(60), 1, done.output())
+            self.assertEqual(done.wait(process.LONG), 1, done.output())
             holder.kill()
         with open(self.json, encoding="utf-8") as f:
             case = json.load(f)["cases"][0]
@@ -301,7 +308,7 @@ class SelfTest(Verify):
         ns = topology.make_namespace()
         ns.run("ip", "link", "set", "lo", "down")
         done = self.start("--self-test", "--json", self.json, ns=ns)
-        self.assertEqual(done.wait(120), 2, done.output())
+        self.assertEqual(done.wait(process.LONG), 2, done.output())
         self.assertIn("the initiator has no verbs device", done.output())
 
 
@@ -324,10 +331,8 @@ class Broken(Verify):
         self.await_case(running, "a/first")
         below = descendants(running.pid)
         self.assertGreater(len(below), 4)  # the keeper, two agents, their cases, daemons
-        began = time.monotonic()
         running.kill(sig)
-        self.assertEqual(running.wait(60), 130, running.output())
-        self.assertLess(time.monotonic() - began, 20)
+        self.assertEqual(running.wait(process.LONG), 130, running.output())
         self.check_partial(self.load(), "interrupted")
         self.assertEqual([name_of(p) for p in below if is_there(p)], [])
 
@@ -344,16 +349,16 @@ class Broken(Verify):
                              os.path.join(self.folder.name, "out.xml"))
         self.await_case(running, "a/first")
         below = descendants(running.pid)
-        process.wait_until(lambda: self.is_done("a/first"), 30, "a report")
+        process.wait_until(lambda: self.is_done("a/first"), process.LONG, "a report")
         running.kill(signal.SIGKILL)
-        process.wait_until(lambda: not any(is_there(p) for p in below), 20, "the end of all below")
+        runs.await_end(below)
         report = self.load()
         self.assertEqual(verdicts(report), {"a/first": "pass", "a/long": "skipped"})
         self.assertEqual(report["cases"][1]["reason"], "under way when this was written")
         self.assertIs(report["complete"], False)
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["out.json", "plan.yaml"])
         text = self.start("diff", self.json, self.json)
-        self.assertEqual(text.wait(20), 0)
+        self.assertEqual(text.wait(process.LONG), 0)
         self.assertIn("caution after: the run is not complete: this was written while the run was "
                       "under way", text.output())
 
@@ -363,9 +368,9 @@ class Broken(Verify):
         running = subprocess.Popen([program("uroce"), "verify", "--plan", self.write(LONG), "--json",
                                     self.json], stdout=write)
         self.addCleanup(running.kill)
-        process.wait_until(lambda: self.is_done("a/first"), 60, "the first case")
+        process.wait_until(lambda: self.is_done("a/first"), process.LONG, "the first case")
         running.send_signal(signal.SIGINT)
-        self.assertEqual(running.wait(30), 130)
+        self.assertEqual(running.wait(process.LONG), 130)
         self.assertEqual(self.load()["broken_off"], "interrupted")
         os.close(write)
         os.close(read)
@@ -383,21 +388,21 @@ class Broken(Verify):
                                     "function/rc_send", "--json", self.json], stdout=write)
         self.addCleanup(running.kill)
         os.close(write)
-        process.wait_until(lambda: self.is_done("function/rc_send") and self.load()["complete"], 60,
-                           "the report")
-        process.wait_until(lambda: "verify-agent" not in map(name_of, descendants(running.pid)), 20,
-                           "the end of the agents")
+        process.wait_until(lambda: self.is_done("function/rc_send") and self.load()["complete"],
+                           process.LONG, "the report")
+        process.wait_until(lambda: "verify-agent" not in map(name_of, descendants(running.pid)),
+                           process.LONG, "the end of the agents")
         self.assertIsNone(running.poll())
         with os.fdopen(read, "rb") as f:
             words = f.read()[filled:].decode()
-        self.assertEqual(running.wait(20), 0)
+        self.assertEqual(running.wait(process.LONG), 0)
         self.assertRegex(words, r"(?s)^initiator .*\npass +function/rc_send .*1 passed, 0 failed.*\n$")
 
     def test_output_that_is_closed(self):
         """No other descriptor gets the words."""
         done = process.Process(["sh", "-c", '"$@" <&- >&-', "sh", program("uroce"), "verify", "--plan",
                                 self.write(PLAN), "--only", "function/rc_send", "--json", self.json])
-        self.assertEqual(done.wait(60), 1, done.output())
+        self.assertEqual(done.wait(process.LONG), 1, done.output())
         self.assertIn("uroce: standard output: ", done.output())
         self.assertEqual(verdicts(self.load()), {"function/rc_send": "pass"})
 
@@ -405,7 +410,7 @@ class Broken(Verify):
         running = self.start("--plan", self.write(LONG), "--json", self.json)
         # not SIGSEGV, which a sanitizer makes an exit status of
         os.kill(self.await_case(running, "a/first")[0], signal.SIGKILL)
-        self.assertEqual(running.wait(120), 1, running.output())
+        self.assertEqual(running.wait(process.LONG), 1, running.output())
         report = self.load()
         self.assertEqual(verdicts(report), {"a/first": "pass", "a/long": "fail", "a/last": "pass"})
         self.assertIn("ended by signal 9", report["cases"][1]["reason"])
@@ -417,7 +422,7 @@ class Broken(Verify):
         with open(f"/proc/{case}/stat", encoding="ascii") as f:
             agent = int(f.read().rsplit(")", 1)[1].split()[1])
         os.kill(agent, signal.SIGKILL)
-        self.assertEqual(running.wait(60), 1, running.output())
+        self.assertEqual(running.wait(process.LONG), 1, running.output())
         self.check_partial(self.load(), "agent has gone")
 
     def test_agent_that_stands_still(self):
@@ -426,7 +431,7 @@ class Broken(Verify):
         with open(f"/proc/{case}/stat", encoding="ascii") as f:
             agent = int(f.read().rsplit(")", 1)[1].split()[1])
         os.kill(agent, signal.SIGSTOP)
-        self.assertEqual(running.wait(60), 1, running.output())
+        self.assertEqual(running.wait(process.LONG), 1, running.output())
         self.check_partial(self.load(), "agent for 15 s")
         self.assertFalse(is_there(agent))
 
@@ -439,7 +444,7 @@ class Broken(Verify):
 class BadInput(Verify):
     def expect(self, expected, *arguments):
         done = subprocess.run([program("uroce"), "verify", *arguments], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=60, text=True)
+                              stderr=subprocess.STDOUT, timeout=process.LONG, text=True)
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn(expected, done.stdout)
 
@@ -469,7 +474,7 @@ class BadInput(Verify):
         based = self.write("profile: site\nbase: tight\nthresholds:\n"
                            "- {case: a/read, at_most: 1ns, source: mine}\n", "based.yaml")
         done = subprocess.run([program("uroce"), "verify", "--plan", self.write(PLAN), "--profile",
-                               based, "--list"], stdout=subprocess.PIPE, timeout=60, text=True)
+                               based, "--list"], stdout=subprocess.PIPE, timeout=process.LONG, text=True)
         self.assertEqual(re.findall(r"^(\S+) .*\[at most 0.001 us\]$", done.stdout, re.M),
                          ["a/write", "a/read"])
         wrong = self.write("profile: site\nbase: softer\nthresholds: []\n", "wrong.yaml")
@@ -512,14 +517,14 @@ class BadInput(Verify):
     def test_built_in_plans_can_be_printed_and_run(self):
         for option in ((), ("--self-test",)):
             def listed(*more):
-                return subprocess.run([program("uroce"), "verify", *more], timeout=60, text=True,
+                return subprocess.run([program("uroce"), "verify", *more], timeout=process.LONG, text=True,
                                       stdout=subprocess.PIPE, check=True).stdout
             path = self.write(listed("--print-plan", *option), "printed.yaml")
             self.assertEqual(listed("--plan", path, "--list"), listed("--list", *option))
 
     def test_cases_and_kinds_are_explained(self):
         def explain(*name):
-            return subprocess.run([program("uroce"), "verify", "--explain", *name], timeout=60,
+            return subprocess.run([program("uroce"), "verify", "--explain", *name], timeout=process.LONG,
                                   text=True, stdout=subprocess.PIPE, check=True).stdout
         kinds = re.findall(r"^([a-z_]+) +\S", explain(), re.M)
         self.assertIn("latency", kinds)
@@ -534,7 +539,7 @@ class BadInput(Verify):
 
     def test_list(self):
         done = subprocess.run([program("uroce"), "verify", "--list"], stdout=subprocess.PIPE,
-                              timeout=60, text=True, check=True)
+                              timeout=process.LONG, text=True, check=True)
         self.assertRegex(done.stdout, r"(?m)^latency/write_64 .*\[at most .* x floor/udp_asleep_64\]$")
 
 

@@ -119,7 +119,7 @@ class Probe:
             if plant:
                 env.update(PLANT=plant, PLANT_REPORT=report)
             done = subprocess.run([self.program, *trial], env=env, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, timeout=100, text=True, check=False)
+                                  stderr=subprocess.STDOUT, timeout=600, text=True, check=False)
             if plant and os.path.exists(report):
                 with open(report, encoding="ascii") as f:
                     planted = int(f.read().split()[1])

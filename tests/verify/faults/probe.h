@@ -13,8 +13,9 @@
 
 #define PROBE_BYTES    65536u
 #define PROBE_MESSAGES 8u
-#define PROBE_WAIT_MS  5000 /* for what must come */
+#define PROBE_WAIT_MS  5000 /* for what must come; see probe_patience_ms() */
 #define PROBE_QUIET_MS 60   /* for what must not */
+#define PROBE_POLLS    1000 /* at least, however short the time and slow the machine */
 #define PROBE_QKEY     0x1234u
 #define PROBE_RIGHTS                                                                 \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
@@ -78,6 +79,9 @@ struct pieces {
 void post_receive(struct side *s, uint64_t wr_id, struct pieces pieces);
 /* wr: all but the list; IBV_SEND_SIGNALED is added. */
 void post_send(struct side *s, struct ibv_send_wr wr, struct pieces pieces);
+/* `ms` where a fault is planted, which is seen by waiting in vain. Else as long as it may take on a
+ * machine that has others. */
+int probe_patience_ms(int ms);
 /* True when a completion came in time. */
 bool wait_for(struct ibv_cq *cq, struct ibv_wc *wc, int ms);
 /* One that must come and be good; complains, false. */

@@ -30,7 +30,7 @@ static void try_harm(void)
 		  (struct ibv_send_wr){.opcode = IBV_WR_SEND,
 				       .wr.ud = {ah, e.b.qp->qp_num, PROBE_QKEY}},
 		  message);
-	if (expect(e.b.cq, &wc) && !wait_for(e.b.cq, &wc, 1000))
+	if (expect(e.b.cq, &wc) && !wait_for(e.b.cq, &wc, probe_patience_ms(1000)))
 		complain("nothing came twice", 0);
 	ibv_destroy_ah(ah);
 	ends_close(&e);

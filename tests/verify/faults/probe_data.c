@@ -261,7 +261,9 @@ static struct ibv_mw *open_with_window(struct ends *e)
 	bind.bind_mw.bind_info.length = PIECE;
 	bind.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
 	post_send(&e->b, bind, (struct pieces){0});
-	need(wait_for(e->b.cq, &wc, PROBE_WAIT_MS) && wc.status == IBV_WC_SUCCESS, "bind");
+	need(wait_for(e->b.cq, &wc, probe_patience_ms(PROBE_WAIT_MS)) &&
+		     wc.status == IBV_WC_SUCCESS,
+	     "bind");
 	mw->rkey = bind.bind_mw.rkey;
 	return mw;
 }
@@ -378,7 +380,7 @@ static void try_event_with(int solicited_only)
 		  whole);
 	expect(e.a.cq, &wc); /* it has arrived */
 	fd = (struct pollfd){.fd = e.b.channel->fd, .events = POLLIN};
-	if (poll(&fd, 1, 1000) == 1) {
+	if (poll(&fd, 1, probe_patience_ms(1000)) == 1) {
 		need(ibv_get_cq_event(e.b.channel, &which, &context) == 0, "ibv_get_cq_event");
 		ibv_ack_cq_events(which, 1);
 	} else {

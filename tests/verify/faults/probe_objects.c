@@ -187,7 +187,7 @@ static void try_multicast(void)
 	post_send(&e.a,
 		  (struct ibv_send_wr){.opcode = IBV_WR_SEND, .wr.ud = {ah, 0xffffff, PROBE_QKEY}},
 		  (struct pieces){.bytes = MESSAGE, .count = 1});
-	if (!wait_for(e.b.cq, &wc, 1000))
+	if (!wait_for(e.b.cq, &wc, probe_patience_ms(1000)))
 		complain("nothing of the group", 0);
 	need(ibv_detach_mcast(e.b.qp, &group, 0) == 0, "ibv_detach_mcast");
 	ibv_destroy_ah(ah);
@@ -238,7 +238,7 @@ static void try_srq_limit(void)
 		expect(e.b.cq, &wc);
 	}
 	fd = (struct pollfd){.fd = e.context->async_fd, .events = POLLIN};
-	if (poll(&fd, 1, 1000) == 1) {
+	if (poll(&fd, 1, probe_patience_ms(1000)) == 1) {
 		need(ibv_get_async_event(e.context, &event) == 0, "ibv_get_async_event");
 		if (event.event_type != IBV_EVENT_SRQ_LIMIT_REACHED)
 			complain("another event", event.event_type);
