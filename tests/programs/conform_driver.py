@@ -37,6 +37,7 @@ CLONE_NEWNET = 0x40000000
 LARGE_BYTES = 65536
 FEWER_MESSAGES = 50  # than the 1000 that the XRC cases send each way, where each loses packets
 SEEDS_MAX = 100
+PATIENCE_S = 300
 NOTHING_TO_DRAW = "ValueError: empty range for randrange"
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -68,17 +69,42 @@ class Engines:
                 self.seen.add(inode)
                 self.files.append(os.open(path, os.O_RDONLY))
 
-    def take_counters(self):
+    def read_counters(self):
         found = []
         for file in self.files:
             answer = subprocess.run([os.environ["UROCE"], "counters", "--json",
                                      f"/proc/{os.getpid()}/fd/{file}"], capture_output=True,
                                     check=True)
-            os.close(file)
             for device in json.loads(answer.stdout):
                 found.append({k: v for k, v in device["counters"].items() if v})
+        return found
+
+    def take_counters(self):
+        found = self.read_counters()
+        for file in self.files:
+            os.close(file)
         self.files, self.seen = [], set()
         return found
+
+    def wait_for_both(self):
+        """Until what one has sent has come to the other, if anything was sent: a case that sends
+        datagrams may be over before they are read."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            found = self.read_counters()
+            if not any("io_tx_packets" in engine for engine in found) or \
+                    all({"io_tx_packets", "io_rx_packets"} & set(engine) for engine in found):
+                return
+            time.sleep(0.05)
+
+    def hold_until_both(self, test):
+        """Has its objects taken down behind that."""
+        tear_down = test.tearDown
+
+        def later():
+            self.wait_for_both()
+            tear_down()
+        test.tearDown = later
 
 
 def loopback_packets():
@@ -111,7 +137,7 @@ class Children:
         """Of those that ended by themselves."""
         codes = []
         for child in self.started:
-            child.join(300)
+            child.join(PATIENCE_S)
             if child not in self.ended_by_case:
                 codes.append(child.exitcode)
         self.started, self.ended_by_case = [], set()
@@ -245,8 +271,11 @@ def run_case(name, draws, *args):
     return line
 
 
-def run_once(name, tests, engines, children):
+def run_once(name, tests, engines, children, places):
     case = unittest.defaultTestLoader.loadTestsFromName(name, tests)
+    if places:
+        for test in case:
+            engines.hold_until_both(test)
     outcome = Outcome()
     before, packets = time.monotonic(), loopback_packets()
     case.run(outcome)
@@ -307,7 +336,7 @@ def main():
             print(name, flush=True)
             if places:
                 places.start_case()
-            case = (name, args.draws, tests, engines, children)
+            case = (name, args.draws, tests, engines, children, places)
             line = run_impaired(args.impair, *case) if args.impair else run_case(*case)
             print(f"  {line['result']} {line['reason']} (--draws {line['draws']})", flush=True)
             report.write(json.dumps(line) + "\n")

@@ -4,9 +4,10 @@
 finish."""
 from harness import perftest
 
-from data import verbs_check
+from data import LOSSY_TIMEOUT, verbs_check
 from rows import FULL, row
 
+TIMEOUT = ("-u", LOSSY_TIMEOUT)
 KINDS = {
     "drop": ("drop=1%", "loss"),
     "dup": ("dup=1%", "dup"),
@@ -27,8 +28,8 @@ def add_rows(kind, impairment, link, mtu):
 
     @row(f"faults/{kind}/write_bw/veth-{mtu}", ("pair", mtu), least)
     def bandwidth(ctx):
-        rows = perftest.run(ctx.topology, "ib_write_bw", "-n", ctx.pick(500, 5000), env=env,
-                            timeout=600, on_wait=ctx.on_wait)
+        rows = perftest.run(ctx.topology, "ib_write_bw", "-n", ctx.pick(500, 5000), *TIMEOUT,
+                            env=env, timeout=600, on_wait=ctx.on_wait)
         perftest.expect_sizes(rows, [65536])
         return f"{rows[0].average:.0f} MiB/s"
 
@@ -37,7 +38,7 @@ def add_rows(kind, impairment, link, mtu):
 def batches_lost(ctx):
     """A path that carries single packets and no batch."""
     env = {"UROCE_IMPAIR": "batches=drop"}
-    rows = perftest.run(ctx.topology, "ib_write_bw", "-n", ctx.pick(200, 2000), env=env,
+    rows = perftest.run(ctx.topology, "ib_write_bw", "-n", ctx.pick(200, 2000), *TIMEOUT, env=env,
                         timeout=600, on_wait=ctx.on_wait)
     perftest.expect_sizes(rows, [65536])
     return f"{rows[0].average:.0f} MiB/s"

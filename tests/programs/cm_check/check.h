@@ -111,6 +111,7 @@ enum count {
 
 struct usage {
 	unsigned descriptors;
+	unsigned alive_max; /* ids at a time, so far */
 	unsigned long data_kb;
 };
 
@@ -124,6 +125,7 @@ struct check {
 	struct conn *first;
 	unsigned open;	/* connections that are not closed */
 	unsigned alive; /* ids that are not destroyed */
+	unsigned alive_max;
 	unsigned long count[COUNT_COUNT];
 	uint32_t free_slot[SLOTS_MAX], free_slots;
 	uint8_t memory[SLOTS_MAX][2][MESSAGE_SIZE]; /* received, sent */
@@ -138,7 +140,7 @@ void options_read(struct options *o, int argc, char **argv);
 
 /* report.c */
 double seconds_now(void);
-struct usage usage_now(void);
+struct usage usage_now(const struct check *k);
 void complain(struct check *k, const struct conn *c, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void report_print(const struct check *k);

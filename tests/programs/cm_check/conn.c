@@ -28,6 +28,8 @@ static void link_conn(struct check *k, struct conn *c)
 	k->first = c;
 	k->of_slot[c->slot] = c;
 	k->alive++;
+	if (k->alive > k->alive_max)
+		k->alive_max = k->alive;
 	k->open++;
 }
 

@@ -98,7 +98,7 @@ static void look_back(struct check *k)
 
 	if (!k->warm.descriptors && o->count &&
 	    k->count[COUNT_ended] * 100 >= (unsigned long)o->count * PERCENT_WARM)
-		k->warm = usage_now();
+		k->warm = usage_now(k);
 	if (o->is_held && !k->is_all_up && k->count[COUNT_started] == o->count &&
 	    k->open == k->count[COUNT_established]) {
 		k->is_all_up = true;

@@ -23,9 +23,9 @@ double seconds_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-struct usage usage_now(void)
+struct usage usage_now(const struct check *k)
 {
-	struct usage u = {0};
+	struct usage u = {.alive_max = k->alive_max};
 	DIR *folder = opendir("/proc/self/fd");
 	FILE *f = fopen("/proc/self/status", "re");
 	char line[128];
@@ -66,13 +66,14 @@ void report_print(const struct check *k)
 		COUNTS(X)
 #undef X
 	};
-	struct usage last = usage_now();
+	struct usage last = usage_now(k);
 	double end = k->finished > 0 ? k->finished : seconds_now();
 
 	printf("{");
 	for (unsigned i = 0; i < COUNT_COUNT; i++)
 		printf("\"%s\": %lu, ", names[i], k->count[i]);
-	printf("\"descriptors\": [%u, %u], \"data_kb\": [%lu, %lu], \"seconds\": %.3f}\n",
+	printf("\"descriptors\": [%u, %u], \"data_kb\": [%lu, %lu], \"alive_max\": [%u, %u], ",
 	       k->warm.descriptors, last.descriptors, k->warm.data_kb, last.data_kb,
-	       end - k->begun);
+	       k->warm.alive_max, last.alive_max);
+	printf("\"seconds\": %.3f}\n", end - k->begun);
 }
