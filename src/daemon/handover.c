@@ -24,11 +24,15 @@
 
 void roce_handover_keep(struct roce_server *s, const struct roce_keeper_record *r, int fd)
 {
-	if (s->keeper.fd < 0)
+	int error = s->keeper.fd < 0 ? 0 : roce_keeper_send(s->keeper.fd, r, fd);
+
+	if (!error)
 		return;
-	/* A keeper that does not take it is dead or stopped: its end is seen in the loop. */
-	if (roce_keeper_send(s->keeper.fd, r, fd))
-		shutdown(s->keeper.fd, SHUT_RDWR);
+	/* One that is there and does not take it stands still. When it goes on it would take this
+	 * for our end, and start a second uroced for what we have. */
+	if (error == -EAGAIN)
+		kill(s->keeper_pid, SIGKILL);
+	shutdown(s->keeper.fd, SHUT_RDWR); /* its end is seen in the loop */
 }
 
 void roce_handover_keep_group(struct roce_server *s, struct roce_served_group *sg)

@@ -5,6 +5,7 @@
     daemon_death_test.py BUILD_DIR [TEST...]
 """
 
+import contextlib
 import os
 import signal
 import socket
@@ -101,6 +102,33 @@ def test_keeper_killed():
     eventually(lambda: other.count() == [6, 0, 0, 0], lambda: "count %s" % other.count())
     c.finish()
     other.finish()
+
+
+def test_keeper_that_stood_still():
+    """uroced gives it up, and it does not take that for the end of uroced: there would be two."""
+    c, busy = Client(), Client()
+    slot = c.lease()
+    c.open(slot)
+    wait_kept([c])
+    uroced, old = daemons()
+    os.kill(old[0], signal.SIGSTOP)
+
+    def is_given_up():
+        busy.open(busy.lease())
+        check(busy.ask("release %d" % busy.slots[-1]) == "released", "released")
+        return counters().get("keeper_restarts")
+    try:
+        eventually(is_given_up, "uroced gives it up")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(old[0], signal.SIGCONT)
+    eventually(lambda: old[0] not in daemons()[1], "its end")
+    wait_kept([c])
+    check(daemons()[0] == uroced, "uroced is the same, and alone: %s" % daemons()[0])
+    Sender().send(slot, 5)
+    eventually(lambda: c.count() == [5, 0, 0, 0], lambda: "count %s" % c.count())
+    c.finish()
+    busy.finish()
 
 
 def test_address_that_the_keeper_still_has():
