@@ -104,7 +104,7 @@ class Gallery(unittest.TestCase):
                     with open(path, "w", encoding="utf-8") as f:
                         f.write(text)
                     done = subprocess.run([UROCE, "sim", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                          text=True, timeout=240)
+                                          text=True, timeout=800)
                     self.assertEqual(done.returncode, 0)
                     if expected == DEADLOCK or (scenario == "dragonfly" and "classes: [" not in text):
                         self.assertRegex(done.stderr, CIRCLE)

@@ -20,7 +20,7 @@ import tempfile
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 HPCC = os.path.join(ROOT, "tests", "scenario", "hpcc")
 GALLERY = os.path.join(ROOT, "scenarios")
-TIMEOUT = 60
+TIMEOUT = 300
 ENOSPC = "No space left on device"
 
 CDF = "# sizes\n1000,0\n20000, 50%\n3000000,100\n"

@@ -31,7 +31,14 @@ workload:
 
 def sim(*arguments, **more):
     return subprocess.run([UROCE, "sim", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, timeout=120, **more)
+                          text=True, timeout=600, **more)
+
+
+def catches(pid, number):
+    """Whether the process is there to take the signal already."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        mask = next(line.split()[1] for line in f if line.startswith("SigCgt:"))
+    return bool(int(mask, 16) >> (number - 1) & 1)
 
 
 class Command(unittest.TestCase):
@@ -258,11 +265,12 @@ class Command(unittest.TestCase):
         for number in (signal.SIGINT, signal.SIGTERM):
             with subprocess.Popen([UROCE, "sim", path, "--json", target, "--log", log], stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True) as process:
-                while not os.path.exists(log):
+                while not os.path.exists(log) or not catches(process.pid, number):
+                    self.assertIsNone(process.poll())
                     time.sleep(0.05)
                 time.sleep(0.5)
                 process.send_signal(number)
-                out, said = process.communicate(timeout=60)
+                out, said = process.communicate(timeout=600)
             self.assertEqual((process.returncode, said), (128 + number, ""))
             self.assertRegex(out, r"ended +at [0-9.]+ us: stopped")
             with open(target, encoding="utf-8") as f:

@@ -162,7 +162,7 @@ def draw(seed):
 
 def run(uroce, path):
     done = subprocess.run([uroce, "sim", path, "--json", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, timeout=120)
+                          text=True, timeout=600)
     if done.returncode != 0:
         return None, f"status {done.returncode}: {done.stderr.strip()[-3000:]}"
     out = json.loads(done.stdout)
