@@ -3,6 +3,7 @@
 #include "verify/lines.h"
 
 #include "base/clock.h"
+#include "verify/limit_test.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -113,14 +113,6 @@ static void lines__refuses_what_is_too_long(void **state)
 	assert_int_equal(roce_lines_send(&e->lines, json_pack("{s:s}", "is", text)), -EMSGSIZE);
 }
 
-/* Processor time: the machine may have others. 0: no end. */
-static void end_after(int seconds)
-{
-	struct itimerval timer = {.it_value = {.tv_sec = seconds}};
-
-	assert_int_equal(setitimer(ITIMER_PROF, &timer, NULL), 0);
-}
-
 /* As many as a buffer holds take no longer than others do. */
 static void lines__takes_a_million_short_ones(void **state)
 {
@@ -136,12 +128,12 @@ static void lines__takes_a_million_short_ones(void **state)
 	assert_non_null(e->lines.buffer);
 	for (size_t i = 0; i < LINES; i++)
 		memcpy(e->lines.buffer + 3 * i, "{}\n", 3);
-	end_after(60);
+	limit_processor_seconds(60);
 	for (size_t i = 0; i < LINES; i++) {
 		assert_int_equal(roce_lines_take(&e->lines, &object), 1);
 		json_decref(object);
 	}
-	end_after(0);
+	limit_processor_seconds(0);
 	assert_int_equal(roce_lines_take(&e->lines, &object), 0);
 }
 

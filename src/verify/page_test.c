@@ -7,6 +7,7 @@
 #include "verify/page_internal.h"
 
 #include "verify/kind.h"
+#include "verify/limit_test.h"
 
 #include <stdarg.h>
 #include <setjmp.h>
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "report/markup_check.h"
 
@@ -227,9 +227,9 @@ static void page__of_any_pictures_is_well_formed(void **state)
 		json_array_append_new(o->curves, json_pack("{s:o}", "unit", json_sprintf("%d", i)));
 	out = open_memstream(&page, &size);
 	assert_non_null(out);
-	(void)alarm(60);
+	limit_processor_seconds(60);
 	assert_true(roce_verify_page(&f.record, out));
-	(void)alarm(0);
+	limit_processor_seconds(0);
 	assert_int_equal(fclose(out), 0);
 	assert_well_formed(page);
 	free(page);

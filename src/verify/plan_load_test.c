@@ -2,6 +2,7 @@
 /* Plans: what is read, what is refused and where, what is chosen; the plans that are built in. */
 #include "scenario/yaml.h"
 #include "verify/kind.h"
+#include "verify/limit_test.h"
 #include "verify/plan.h"
 
 #include <setjmp.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -199,9 +199,9 @@ static void plan__refuses_many_keys_soon(void **state)
 		fprintf(f, "k%d: 0\n", i);
 	assert_int_equal(fclose(f), 0);
 	roce_problems_init(&problems, "p.yaml");
-	(void)alarm(60);
+	limit_processor_seconds(60);
 	assert_null(roce_verify_plan_load(text, length, "p.yaml", &problems));
-	(void)alarm(0);
+	limit_processor_seconds(0);
 	assert_true(problems.count > 0);
 	free(text);
 }

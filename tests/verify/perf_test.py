@@ -59,6 +59,14 @@ class Perf(unittest.TestCase):
         with open(self.json, encoding="utf-8") as f:
             return json.load(f)
 
+    def await_case(self, *sides):
+        """Until they are at work. The report is first written when the case begins."""
+        def is_there():
+            for each in sides:
+                self.assertIsNone(each.poll(), each.output())
+            return os.path.exists(self.json) and all(runs.cases_below(each.pid) for each in sides)
+        process.wait_until(is_there, process.LONG, "the case")
+
 
 def rows(output):
     """The lines of the table, as lists of numbers."""
@@ -157,7 +165,7 @@ class Local(Perf):
 
     def test_interrupted(self):
         running = self.start("write_bw", "--local", "-D", "100", "--json", self.json)
-        process.wait_until(lambda: runs.cases_below(running.pid), process.LONG, "the case")
+        self.await_case(running)
         running.kill(signal.SIGINT)
         self.assertEqual(running.wait(process.LONG), 130, running.output())
         self.assertIn("interrupted", running.output())
@@ -249,10 +257,7 @@ class Apart(Perf):
         client = self.start("write_bw", "127.0.0.1", "--token", TOKEN, "-D", "100", "--json",
                             self.json, ns=self.ns)
         runs.await_words(server, "begins a run")
-        for each in (server, client):
-            process.wait_until(lambda each=each: each.poll() is not None or
-                               runs.cases_below(each.pid), process.LONG, "the case")
-            self.assertIsNone(each.poll(), each.output())
+        self.await_case(server, client)
         return server, client
 
     def test_server_is_killed(self):
