@@ -20,7 +20,7 @@
 #include "control/message.h"
 #include "control/rendezvous.h"
 
-#define GONE_MS_MAX 2000
+#define GONE_MS_MAX 20000 /* its keeper may stand still for a while */
 
 /* The process that listens there now; 0 nobody. */
 static pid_t find_listener(const struct roce_rendezvous *r, uid_t *out_uid)
@@ -56,15 +56,25 @@ static int terminate_other_version(void)
 	return -ESRCH;
 }
 
+/* One that leaves takes no connection any more: then the backlog may be full. */
+static bool is_still_there(const struct roce_rendezvous *r, pid_t pid)
+{
+	struct ucred peer;
+	int fd = roce_rendezvous_connect(r, &peer);
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -EAGAIN || (fd >= 0 && peer.pid == pid);
+}
+
 /* It answers first and leaves then; a program may have started another at once. */
 static void wait_gone(const char *socket, pid_t pid)
 {
 	struct roce_rendezvous r;
-	uid_t uid;
 
 	if (roce_rendezvous_from_str(&r, socket))
 		return;
-	for (int ms = 0; ms < GONE_MS_MAX && find_listener(&r, &uid) == pid; ms += 10)
+	for (int ms = 0; ms < GONE_MS_MAX && is_still_there(&r, pid); ms += 10)
 		poll(NULL, 0, 10);
 }
 

@@ -5,15 +5,17 @@
     daemon_test.py BUILD_DIR [TEST...]
 """
 
+import errno
 import os
 import random
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import time
 
-from checks import PATIENCE, check, eventually
+from checks import PATIENCE, built, check, eventually
 from slots import (Client, Sender, all_gone, ask_raw, ask_slots, counters, daemons, message, run,
                    socket_name, standing_still, wait_kept, wait_new_daemon)
 
@@ -142,6 +144,24 @@ def test_stop_with_clients():
                    lambda: "count %s after %s" % (c.count(), b))
     for c in clients:
         c.finish()
+
+
+def test_stop_returns_when_the_name_is_free():
+    """Also if that lasts, because a keeper stands still."""
+    c = Client()
+    c.open(c.lease())
+    wait_kept([c])
+    keeper = daemons()[1][0]
+    keep = Client("--no-start")  # else uroced may have left by itself
+    c.finish()
+    eventually(lambda: not ask_slots(), "the slot is free")
+    standing_still(keeper, 3.0)
+    done = subprocess.run([built("bin/uroce"), "stop"], capture_output=True, text=True)
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    free = s.connect_ex(socket_name())
+    s.close()
+    check((done.returncode, free) == (0, errno.ECONNREFUSED), "%s, then %d" % (done, free))
+    keep.finish()
 
 
 def test_addresses_are_free_when_the_name_is():
