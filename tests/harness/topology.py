@@ -27,6 +27,7 @@ kernel allows that; may_make_namespaces() says whether any of it works.
 
     Host              the namespace of the script itself, over lo
 """
+import contextlib
 import ipaddress
 import os
 import sys
@@ -69,9 +70,23 @@ class Namespace:
             raise RuntimeError(f"{' '.join(argv)}: {output.strip() or status}")
         return output
 
+    def _proc(self):
+        return f"/proc/{self.held.pid if self.held else 'self'}"
+
     def inode(self):
-        pid = self.held.pid if self.held else "self"
-        return os.stat(f"/proc/{pid}/ns/net").st_ino
+        return os.stat(f"{self._proc()}/ns/net").st_ino
+
+    def udp_counts(self):
+        """(datagrams that came, those for which a socket had no room), since the namespace was made."""
+        found = {}
+        with open(f"{self._proc()}/net/snmp", encoding="ascii") as f:
+            names, values = (line.split()[1:] for line in f if line.startswith("Udp:"))
+            found.update(zip(names, map(int, values)))
+        with contextlib.suppress(FileNotFoundError), open(f"{self._proc()}/net/snmp6",
+                                                          encoding="ascii") as f:
+            found.update((name, int(value)) for name, value in map(str.split, f))
+        return (found["InDatagrams"] + found.get("Udp6InDatagrams", 0),
+                found["RcvbufErrors"] + found.get("Udp6RcvbufErrors", 0))
 
 
 def make_namespace():

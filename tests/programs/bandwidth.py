@@ -53,14 +53,6 @@ def no_pinning(ctx):
     perftest.expect_sizes(rows, [1 << 29])
 
 
-def udp_counts(ns):
-    """(datagrams that came, those for which a socket had no room), since the namespace was made."""
-    with open(f"/proc/{ns.held.pid}/net/snmp", encoding="ascii") as f:
-        names, values = (line.split()[1:] for line in f if line.startswith("Udp:"))
-    counts = dict(zip(names, map(int, values)))
-    return counts["InDatagrams"], counts["RcvbufErrors"]
-
-
 @row("bw/socket-overflow", ("pair", 9000))
 def no_overflow(ctx):
     """The window keeps the sockets from overflowing: the namespaces count no datagram for which a
@@ -69,7 +61,7 @@ def no_overflow(ctx):
         perftest.run(ctx.topology, "ib_write_bw", "-D", ctx.pick(3, 10), "-q", qps,
                      on_wait=ctx.on_wait)
         for side, ns in (("server", ctx.topology.a), ("client", ctx.topology.b)):
-            got, dropped = udp_counts(ns)
+            got, dropped = ns.udp_counts()
             if not got:
                 raise Failed(f"{side}: no datagram came")
             if dropped:

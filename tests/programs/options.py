@@ -116,7 +116,7 @@ def add_transport_options(verb, transport):
     """The same over the others, bandwidth only; perftest has no ODP for UC, nor events for WRITE."""
     @row(f"options/{verb}_bw/{transport.lower()}", ("pair", 9000), FULL)
     def run(ctx):
-        size = ["-s", 1024] if transport == "UD" else []
+        size = ["-s", 1024] if transport in ("UC", "UD") else []
         settings = [["--report_gbits"], ["-b", "--report-both"], ["-D", 2], ["-D", 2, "-b"],
                     ["-l", 10, "-q", 4], ["-q", 16, "-n", 100], ["--mr_per_qp", "-q", 4]]
         if verb in ("send", "read"):
