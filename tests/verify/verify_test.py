@@ -22,7 +22,7 @@ import termios
 import xml.etree.ElementTree
 
 import runs
-from runs import (CHECKS, COLUMNS, HARM, LONG, MATRIX, PLAN, QP_TIMEOUT, TOKEN, descendants,
+from runs import (CHECKS, COLUMNS, HARM, LONG, MATRIX, PLAN, TOKEN, descendants,
                   is_there, full_pipe, name_of, program, verdicts, Verify)
 
 from harness import process, topology, unit
@@ -198,10 +198,10 @@ class Places(Verify):
 class Lost(Verify):
     """Packets that are lost or damaged on purpose, a peer that is killed."""
 
-    is_patient = False
+    patience = runs.LESS_PATIENT
 
     def test_checks(self):
-        report = self.run_plan(CHECKS, *QP_TIMEOUT)
+        report = self.run_plan(CHECKS)
         found = {n: v for n, v in verdicts(report).items() if n != "b/killed"}
         self.assertEqual(set(found.values()), {"pass"}, report)
         values = {c["name"]: c["values"] for c in report["cases"]}
@@ -211,8 +211,8 @@ class Lost(Verify):
 
     def test_harm(self):
         """What came to harm is told, and right messages of which nothing did prove nothing."""
-        report = self.run_plan(HARM, *QP_TIMEOUT, status=1)
-        self.assertEqual(verdicts(report), {"c/damaged": "pass", "c/unharmed": "fail"})
+        report = self.run_plan(HARM, status=1)
+        self.assertEqual(verdicts(report), {"c/damaged": "pass", "c/unharmed": "fail"}, self.output)
         damaged, unharmed = report["cases"]
         target = damaged["detail"]["target"]["harm"]
         self.assertGreaterEqual(target["packets_received"], 8000)
@@ -260,7 +260,7 @@ class Matrix(Verify):
 
 
 class SelfTest(Verify):
-    is_patient = False  # it is by itself, but for the errors that it waits for
+    patience = {}  # it has some by itself, but for the errors that it waits for
 
     def test_self_test(self):
         with topology.Loopback() as place:
@@ -437,7 +437,8 @@ class Broken(Verify):
 
     def test_case_that_takes_too_long(self):
         report = self.run_plan(LONG.replace("timeout: 300s", "timeout: 2s"), status=1)
-        self.assertEqual(verdicts(report), {"a/first": "pass", "a/long": "fail", "a/last": "pass"})
+        self.assertEqual(verdicts(report), {"a/first": "pass", "a/long": "fail", "a/last": "pass"},
+                         self.output)
         self.assertRegex(report["cases"][1]["reason"], "in the time of the case|not ended in 2 s")
 
 
