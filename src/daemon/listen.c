@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ATTEMPTS_MAX	  500 /* between the two calls a busy machine may stand still for seconds */
-#define DEAD_ATTEMPTS	  50  /* then nobody will listen at the path any more */
-#define BUSY_ATTEMPTS_MAX 1000
-#define BUSY_ATTEMPT_MS	  5
-#define ATTEMPT_MS	  10
-#define RUN_DIRECTORY	  "/run/uroce"
+#include "base/clock.h"
+
+#define PATIENCE_NS   (4 * ROCE_NS_PER_S) /* with one who stands still on a busy machine */
+#define DEAD_NS	      (ROCE_NS_PER_S / 2) /* then nobody will listen at the path any more */
+#define ATTEMPT_MS    10
+#define RUN_DIRECTORY "/run/uroce"
 
 static int bind_and_listen(const struct roce_rendezvous *r)
 {
@@ -35,24 +35,28 @@ static int bind_and_listen(const struct roce_rendezvous *r)
 	return -error;
 }
 
-/* The socket, -EEXIST (ours), -EACCES (a stranger's, in *out_owner) or -errno. */
+/* The socket, -EEXIST (ours), -EACCES (a stranger's, in *out_owner), -EBUSY (whosever it is, its
+ * backlog stayed full) or -errno. */
 static int try_name(const struct roce_rendezvous *r, struct ucred *out_owner)
 {
 	bool is_path = r->address.sun_path[0] != 0;
+	roce_ns_t begin = roce_clock_now();
 
-	for (int attempt = 0;; attempt++) {
+	for (;;) {
+		roce_ns_t passed =
+			roce_clock_now() - begin; /* so we look once more, whatever it is */
 		int fd = bind_and_listen(r), peer;
 
-		if (fd != -EADDRINUSE || attempt == ATTEMPTS_MAX)
+		if (fd != -EADDRINUSE)
 			return fd;
 		peer = roce_rendezvous_connect(r, out_owner);
 		if (peer >= 0) {
 			close(peer);
 			return out_owner->uid == geteuid() ? -EEXIST : -EACCES;
 		}
-		if (peer == -EAGAIN)
-			return -EEXIST; /* listens, but is busy */
-		if (peer == -ECONNREFUSED && is_path && attempt >= DEAD_ATTEMPTS)
+		if (passed >= PATIENCE_NS)
+			return peer == -EAGAIN ? -EBUSY : fd;
+		if (peer == -ECONNREFUSED && is_path && passed >= DEAD_NS)
 			unlink(r->address.sun_path);
 		poll(NULL, 0, ATTEMPT_MS);
 	}
@@ -69,7 +73,8 @@ static int open_for_user(struct roce_rendezvous *out, char *err, size_t err_size
 		fd = try_name(out, &owner);
 		if (fd >= 0 || fd == -EEXIST)
 			return fd;
-		if (fd != -EACCES && fd != -EADDRINUSE) {
+		/* One of ours takes who asks, if not at once; a stranger need not. */
+		if (fd != -EACCES && fd != -EADDRINUSE && fd != -EBUSY) {
 			snprintf(err, err_size, "uroced cannot make its control socket: %s",
 				 strerror(-fd));
 			return fd;
@@ -98,6 +103,8 @@ int roce_listen_open(const char *name, bool is_shared, struct roce_rendezvous *o
 	if (!strncmp(name, RUN_DIRECTORY "/", sizeof(RUN_DIRECTORY)))
 		mkdir(RUN_DIRECTORY, 0755);
 	fd = try_name(out, &owner);
+	if (fd == -EBUSY)
+		fd = -EEXIST;
 	if (fd == -EACCES && owner.uid && owner.uid != geteuid())
 		snprintf(err, err_size, "control socket %s belongs to user %u", name, owner.uid);
 	else if (fd < 0 && fd != -EEXIST)
@@ -107,24 +114,21 @@ int roce_listen_open(const char *name, bool is_shared, struct roce_rendezvous *o
 	return fd;
 }
 
-/* Whoever listens there may be busy with those that asked before us, or standing still: *patience
- * is the number of attempts that may be spent on all names. */
-static int ask_owner(const struct roce_rendezvous *name, unsigned *patience,
-		     struct ucred *out_owner)
+/* Whoever listens there may be busy with those that asked before us, or standing still. */
+static int ask_owner(const struct roce_rendezvous *name, roce_ns_t until, struct ucred *out_owner)
 {
 	for (;;) {
 		int peer = roce_rendezvous_connect(name, out_owner);
 
-		if (peer != -EAGAIN || !*patience)
+		if (peer != -EAGAIN || roce_clock_now() >= until)
 			return peer;
-		--*patience;
-		poll(NULL, 0, BUSY_ATTEMPT_MS);
+		poll(NULL, 0, ATTEMPT_MS);
 	}
 }
 
 /* A uroced of this user that holds one of the first `count` names. Else *out_owner is a stranger,
  * if one listens. */
-static bool find_own_guard(const struct roce_address *a, unsigned count, unsigned *patience,
+static bool find_own_guard(const struct roce_address *a, unsigned count, roce_ns_t until,
 			   struct ucred *out_owner)
 {
 	for (unsigned n = 0; n < count; n++) {
@@ -133,7 +137,7 @@ static bool find_own_guard(const struct roce_address *a, unsigned count, unsigne
 		int peer;
 
 		roce_rendezvous_for_address(&name, a, n);
-		peer = ask_owner(&name, patience, &owner);
+		peer = ask_owner(&name, until, &owner);
 		if (peer < 0)
 			continue;
 		close(peer);
@@ -146,10 +150,10 @@ static bool find_own_guard(const struct roce_address *a, unsigned count, unsigne
 
 int roce_listen_guard(const struct roce_address *a, struct ucred *out_owner)
 {
-	unsigned patience = BUSY_ATTEMPTS_MAX;
+	roce_ns_t until = roce_clock_now() + PATIENCE_NS; /* for all names */
 
 	*out_owner = (struct ucred){.uid = (uid_t)-1};
-	if (find_own_guard(a, ROCE_RENDEZVOUS_NAMES_COUNT, &patience, out_owner))
+	if (find_own_guard(a, ROCE_RENDEZVOUS_NAMES_COUNT, until, out_owner))
 		return -EADDRINUSE;
 	for (unsigned n = 0; n < ROCE_RENDEZVOUS_NAMES_COUNT; n++) {
 		struct roce_rendezvous name;
@@ -161,7 +165,7 @@ int roce_listen_guard(const struct roce_address *a, struct ucred *out_owner)
 			continue;
 		/* It may have been one of ours that was not listening yet: the lower name counts.
 		 */
-		if (fd >= 0 && n && find_own_guard(a, n, &patience, out_owner)) {
+		if (fd >= 0 && n && find_own_guard(a, n, until, out_owner)) {
 			close(fd);
 			return -EADDRINUSE;
 		}

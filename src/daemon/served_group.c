@@ -23,13 +23,13 @@
 #include "daemon/member.h"
 #include "daemon/server.h"
 
-#define UNKNOWN_NS_MIN	   (5 * ROCE_NS_PER_MS)
-#define UNKNOWN_NS_MAX	   ROCE_NS_PER_S
-#define REPAIR_NS_MIN	   (20 * ROCE_NS_PER_MS)
-#define REPAIR_NS_MAX	   (5 * ROCE_NS_PER_S)
-#define REPAIR_NS_QUIET	   (30 * ROCE_NS_PER_S) /* then the interval starts anew */
-#define GUARD_ATTEMPTS_MAX 300
-#define GUARD_ATTEMPT_MS   10
+#define UNKNOWN_NS_MIN	  (5 * ROCE_NS_PER_MS)
+#define UNKNOWN_NS_MAX	  ROCE_NS_PER_S
+#define REPAIR_NS_MIN	  (20 * ROCE_NS_PER_MS)
+#define REPAIR_NS_MAX	  (5 * ROCE_NS_PER_S)
+#define REPAIR_NS_QUIET	  (30 * ROCE_NS_PER_S) /* then the interval starts anew */
+#define GUARD_PATIENCE_NS (3 * ROCE_NS_PER_S)
+#define GUARD_ATTEMPT_MS  10
 
 struct roce_served_group *roce_server_find_group(struct roce_server *s,
 						 const struct roce_address *a)
@@ -206,10 +206,12 @@ void roce_server_destroy_group(struct roce_server *s, struct roce_served_group *
 /* One that died a moment ago may still be letting go of it. */
 static int get_guard(const struct roce_address *a, struct ucred *out_owner)
 {
-	for (int attempt = 0;; attempt++) {
+	roce_ns_t until = roce_clock_now() + GUARD_PATIENCE_NS;
+
+	for (;;) {
 		int guard = roce_listen_guard(a, out_owner);
 
-		if (guard != -EADDRINUSE || attempt == GUARD_ATTEMPTS_MAX ||
+		if (guard != -EADDRINUSE || roce_clock_now() >= until ||
 		    (out_owner->pid > 0 && kill(out_owner->pid, 0) == 0))
 			return guard;
 		poll(NULL, 0, GUARD_ATTEMPT_MS);

@@ -182,6 +182,15 @@ def stay():
 
 
 def test_squatter():
+    squat(4)
+
+
+def test_squatter_who_takes_nobody():
+    """Nor can he be asked who he is, once his backlog is full."""
+    squat(0, is_full=True)
+
+
+def squat(backlog, is_full=False):
     need_root()
     name = socket_name()
     ready, told = os.pipe()
@@ -190,11 +199,16 @@ def test_squatter():
         as_user(NOBODY)()
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         s.bind(name)
-        s.listen(4)
+        s.listen(backlog)
         os.write(told, b"x")
         stay()
+    waiting = []
     try:
         os.read(ready, 1)
+        while is_full:
+            waiting.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+            waiting[-1].setblocking(False)
+            is_full = waiting[-1].connect_ex(name) == 0
         c = Client()
         check(c.ask("socket").endswith("/1"), "the next name is taken")
         c.open(c.lease())
@@ -204,6 +218,8 @@ def test_squatter():
         c.finish()
         c2.finish()
     finally:
+        for s in waiting:
+            s.close()
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         os.close(ready)
