@@ -140,6 +140,12 @@ static bool is_trusted(const struct roce_client *c, const struct ucred *peer)
 	return peer->uid == geteuid() || (peer->uid == 0 && (c->explicit_path[0] || c->place == 0));
 }
 
+/* Where it is not known who is behind a full backlog, it may be ours. */
+static bool is_stranger(const struct roce_client *c, const struct ucred *peer)
+{
+	return peer->uid != ROCE_RENDEZVOUS_UNKNOWN && !is_trusted(c, peer);
+}
+
 /* One place after the other until somebody takes our HELLO; true if so. */
 static bool try_places(struct roce_client *c)
 {
@@ -157,17 +163,17 @@ static bool try_places(struct roce_client *c)
 		fd = roce_rendezvous_connect(&r, &peer);
 		if (fd == -ECONNREFUSED || fd == -ENOENT)
 			continue;
-		if (fd < 0) {
+		if (fd < 0 && !is_stranger(c, &peer)) {
 			roce_client_note(c, fd, "cannot reach uroced at %s: %s", c->socket_name,
 					 strerror(-fd));
 			continue;
 		}
-		if (!is_trusted(c, &peer)) {
+		if (is_stranger(c, &peer)) {
 			roce_client_note(c, -EACCES,
 					 "ignoring %s: it belongs to user %u, not to uroced of "
 					 "this user; set UROCE_SOCKET to choose another",
 					 c->socket_name, peer.uid);
-			close(fd);
+			close_fd(&fd);
 			continue;
 		}
 		c->sock = fd;

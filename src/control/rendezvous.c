@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "control/listener_owner.h"
+
 uint64_t roce_rendezvous_netns(void)
 {
 	struct stat st;
@@ -103,6 +105,9 @@ int roce_rendezvous_connect(const struct roce_rendezvous *r, struct ucred *out_p
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, out_peer, &length)) {
 		error = errno;
 		close(fd);
+		*out_peer = (struct ucred){.uid = ROCE_RENDEZVOUS_UNKNOWN};
+		if (error == EAGAIN && roce_listener_owner_find(r, &out_peer->uid))
+			out_peer->uid = ROCE_RENDEZVOUS_UNKNOWN;
 		return -error;
 	}
 	return fd;

@@ -39,9 +39,12 @@ int roce_rendezvous_from_str(struct roce_rendezvous *out, const char *s);
 /* As roce_rendezvous_from_str() takes it. */
 void roce_rendezvous_str(const struct roce_rendezvous *r, char *out, size_t size);
 
+#define ROCE_RENDEZVOUS_UNKNOWN ((uid_t)-1)
+
 /*
  * A connected, non-blocking, close-on-exec descriptor and who listens there, or -errno:
- * ECONNREFUSED and ENOENT nobody, EAGAIN busy.
+ * ECONNREFUSED and ENOENT nobody; EAGAIN its backlog is full, and *out_peer has only the user, or
+ * ROCE_RENDEZVOUS_UNKNOWN.
  */
 int roce_rendezvous_connect(const struct roce_rendezvous *r, struct ucred *out_peer);
 

@@ -35,6 +35,16 @@ static int bind_and_listen(const struct roce_rendezvous *r)
 	return -error;
 }
 
+static bool is_known(const struct ucred *owner)
+{
+	return owner->uid != ROCE_RENDEZVOUS_UNKNOWN;
+}
+
+static bool is_stranger(const struct ucred *owner)
+{
+	return is_known(owner) && owner->uid != geteuid();
+}
+
 /* The socket, -EEXIST (ours), -EACCES (a stranger's, in *out_owner), -EBUSY (whosever it is, its
  * backlog stayed full) or -errno. */
 static int try_name(const struct roce_rendezvous *r, struct ucred *out_owner)
@@ -52,8 +62,10 @@ static int try_name(const struct roce_rendezvous *r, struct ucred *out_owner)
 		peer = roce_rendezvous_connect(r, out_owner);
 		if (peer >= 0) {
 			close(peer);
-			return out_owner->uid == geteuid() ? -EEXIST : -EACCES;
+			return is_stranger(out_owner) ? -EACCES : -EEXIST;
 		}
+		if (peer == -EAGAIN && is_known(out_owner))
+			return is_stranger(out_owner) ? -EACCES : -EEXIST;
 		if (passed >= PATIENCE_NS)
 			return peer == -EAGAIN ? -EBUSY : fd;
 		if (peer == -ECONNREFUSED && is_path && passed >= DEAD_NS)
@@ -114,13 +126,14 @@ int roce_listen_open(const char *name, bool is_shared, struct roce_rendezvous *o
 	return fd;
 }
 
-/* Whoever listens there may be busy with those that asked before us, or standing still. */
+/* One of ours that listens there may be busy with those that asked before us, or standing still.
+ * -EAGAIN at the end, and *out_owner as roce_rendezvous_connect() leaves it. */
 static int ask_owner(const struct roce_rendezvous *name, roce_ns_t until, struct ucred *out_owner)
 {
 	for (;;) {
 		int peer = roce_rendezvous_connect(name, out_owner);
 
-		if (peer != -EAGAIN || roce_clock_now() >= until)
+		if (peer != -EAGAIN || is_stranger(out_owner) || roce_clock_now() >= until)
 			return peer;
 		poll(NULL, 0, ATTEMPT_MS);
 	}
@@ -138,9 +151,12 @@ static bool find_own_guard(const struct roce_address *a, unsigned count, roce_ns
 
 		roce_rendezvous_for_address(&name, a, n);
 		peer = ask_owner(&name, until, &owner);
-		if (peer < 0)
+		if (peer >= 0)
+			close(peer);
+		else if (peer != -EAGAIN || !is_known(&owner))
 			continue;
-		close(peer);
+		else
+			owner.pid = ROCE_LISTEN_BUSY;
 		*out_owner = owner;
 		if (owner.uid == geteuid())
 			return true;

@@ -23,9 +23,12 @@ int roce_listen_open(const char *name, bool is_shared, struct roce_rendezvous *o
 
 /*
  * A name that says that this address is ours, for another uroced of this user: two must not serve
- * one address. -EADDRINUSE: such a one has it, *out_owner. Other users are kept out by the port,
- * not by the name, so a stranger who sits on some names is passed over; on all of them: -EACCES.
+ * one address. -EADDRINUSE: such a one has it, *out_owner (whose pid
+ * is ROCE_LISTEN_BUSY if it did not take a connection within 4 s). Other users are kept out by the
+ * port, not by the name, so a stranger who sits on some names is passed over; on all of them:
+ * -EACCES.
  */
+#define ROCE_LISTEN_BUSY (-1)
 int roce_listen_guard(const struct roce_address *a, struct ucred *out_owner);
 
 #endif

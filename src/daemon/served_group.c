@@ -212,6 +212,7 @@ static int get_guard(const struct roce_address *a, struct ucred *out_owner)
 		int guard = roce_listen_guard(a, out_owner);
 
 		if (guard != -EADDRINUSE || roce_clock_now() >= until ||
+		    out_owner->pid == ROCE_LISTEN_BUSY ||
 		    (out_owner->pid > 0 && kill(out_owner->pid, 0) == 0))
 			return guard;
 		poll(NULL, 0, GUARD_ATTEMPT_MS);
@@ -223,7 +224,7 @@ int roce_server_get_group(struct roce_server *s, const struct roce_address *a, u
 {
 	struct roce_served_group *sg = roce_server_find_group(s, a);
 	struct ucred owner;
-	char text[128];
+	char text[128], whose[32] = "";
 	int guard, error;
 
 	if (sg) {
@@ -242,10 +243,12 @@ int roce_server_get_group(struct roce_server *s, const struct roce_address *a, u
 		roce_server_log(s, "user %u sits on all names of %s: serving it without one",
 				owner.uid, text);
 	} else if (guard == -EADDRINUSE) {
+		if (owner.pid > 0)
+			snprintf(whose, sizeof(whose), " (pid %d)", owner.pid);
 		snprintf(err, err_size,
-			 "another uroced of this user (pid %d) has %s: use its socket "
-			 "(UROCE_SOCKET) or another address",
-			 owner.pid, text);
+			 "another uroced of this user%s has %s: use its socket (UROCE_SOCKET) or "
+			 "another address",
+			 whose, text);
 		return guard;
 	} else if (guard < 0) {
 		roce_server_explain(a, guard, err, err_size);

@@ -231,8 +231,15 @@ def guard_name(address, n):
         socket.inet_aton(address).hex().encode() + b"/0/%d" % n
 
 
+def knock(name):
+    """Whether one more connection has room there, which it takes also when it is closed."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK) as s:
+        return s.connect_ex(name) == 0
+
+
 def sit_on(names):
-    """A process of another user that has bound these; the even ones listen. Kill it at the end."""
+    """A process of another user that has bound these; the even ones listen, and have no room for
+    connections. Kill it at the end."""
     ready, told = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -242,6 +249,8 @@ def sit_on(names):
             s.bind(name)
             if i % 2 == 0:
                 s.listen(4)
+                while knock(name):
+                    pass
         os.write(told, b"x")
         stay()
     os.read(ready, 1)
@@ -257,7 +266,7 @@ def counter(client_env, name):
 
 
 def test_squatted_guard():
-    """A stranger who sits on names of an address keeps nobody from it."""
+    """A stranger who sits on names of an address keeps nobody from it, nor if he takes nobody."""
     need_root()
     for count in (1, 4):
         pid = sit_on([guard_name("127.0.0.%d" % (20 + count), n) for n in range(count)])
@@ -296,6 +305,12 @@ def test_two_daemons_of_one_user():
                 standing_still(uroced, 1.0)
             line = second.ask("open %d 127.0.0.1" % slot)
             check(line.startswith("error 98 another uroced of this user (pid "), line)
+        os.kill(uroced, signal.SIGSTOP)
+        while knock(guard_name("127.0.0.1", 1 if squatter else 0)):
+            pass
+        line = second.ask("open %d 127.0.0.1" % slot)
+        os.kill(uroced, signal.SIGCONT)
+        check(line.startswith("error 98 another uroced of this user has "), line)
         Sender().send(first.slots[0], 3)
         eventually(lambda: first.count() == [3, 0, 0, 0], "the first one is not disturbed")
         second.finish()
