@@ -393,6 +393,15 @@ class Responder(Base):
         talk = Talk().send(0).send(1).ack(1, 2).send(3).nak(1, 2)
         self.wrong("nak-psn", talk, a=a)
 
+    def test_an_rnr_wait_may_be_short_now_and_then(self):
+        talk = Talk().send(0).rnr(0, 0, 20)
+        for after in (0.02, 0.004, 0.02):
+            talk.send(0, after=after).rnr(0, 0, 20)
+        self.right(copy.deepcopy(talk).send(0, after=0.02).ack(0, 1), a=Place(timeout_s=0.05))
+        for after in (0.004, 0.004):
+            talk.send(0, after=after).rnr(0, 0, 20)
+        self.wrong("rnr-wait", talk.send(0, after=0.004).ack(0, 1), a=Place(timeout_s=0.05))
+
     def test_rnr_wait_by_an_emulated_clock_is_a_quirk(self):
         talk = Talk().send(0).rnr(0, 0, 20).send(0, after=0.004).ack(0, 1)
         self.right(talk, a=Place(timeout_s=0.05, quirks=frozenset(("emulated-clock",))))

@@ -43,6 +43,8 @@ class Requester:
         self.recent = collections.deque(maxlen=OVERTAKEN)
         self.last = None
         self.broken = None  # when a NAK that ends everything was captured
+        self.waits = 0  # behind RNR NAKs, that were long enough
+        self.early = []  # what came before: (packet, by how much)
         self.open_naks = {}  # PSNs that a NAK asked for: since when
 
     def _complain(self, p, rule, text):
@@ -130,9 +132,19 @@ class Requester:
         until = self.rnr_until.pop(psn, None)
         if until is None or "emulated-clock" in self.here.quirks:
             return
-        if not self.here.rx and p.time < until - CLOCK_SLACK_S:
-            self._complain(p, "rnr-wait", f"{(until - p.time) * 1e6:.0f} us before the RNR NAK's "
-                           "time was over")
+        if self.here.rx:
+            return
+        if p.time < until - CLOCK_SLACK_S:
+            self.early.append((p, until - p.time))
+        else:
+            self.waits += 1
+
+    def _judge_rnr_waits(self):
+        """One that stood still between a look at the clock and the NAK waits for less: now and then."""
+        if len(self.early) > self.waits:
+            for p, seconds in self.early:
+                self._complain(p, "rnr-wait", f"{seconds * 1e6:.0f} us before the RNR NAK's time "
+                               "was over")
 
     def _check_naks(self, p, psn):
         """What a NAK asked for long ago was sent again, or acknowledged meanwhile."""
@@ -250,6 +262,7 @@ class Requester:
         return any(r.is_answered_itself and r.psn < self.newest_answered for r in requests)
 
     def on_end(self):
+        self._judge_rnr_waits()
         if not self.here.is_finished or self.last is None:
             return
         if self.una != self.top and not self.broken:
