@@ -81,7 +81,7 @@ static void one_of_many_is_found(void **state)
 {
 	enum { COUNT = 400 };
 	int fds[COUNT];
-	char end[8];
+	char end[16]; /* "/" and any number */
 
 	(void)state;
 	need_a_kernel_that_tells();
