@@ -30,7 +30,8 @@ def run_both(ctx, *args, ipv6=False, env=None, timeout=process.LONG):
     outcome = pair.run_pair(
         place, [*common, "-g", server_gid],
         [*common, "--timeout", LOSSY_TIMEOUT if "--link" in args else TIMEOUT, "-g", client_gid,
-         *args, place.ipv4], port, timeout=timeout, env=env, on_wait=ctx.on_wait)
+         *args, place.ipv4], port, timeout=timeout,
+        env={**dict.fromkeys(pair.PATIENCE), **(env or {})}, on_wait=ctx.on_wait)
     return pair.expect_success(outcome)
 
 
