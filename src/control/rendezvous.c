@@ -99,13 +99,13 @@ int roce_rendezvous_connect(const struct roce_rendezvous *r, struct ucred *out_p
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error;
 	socklen_t length = sizeof(*out_peer);
 
+	*out_peer = (struct ucred){.uid = ROCE_RENDEZVOUS_UNKNOWN};
 	if (fd < 0)
 		return -errno;
 	if (connect(fd, (const struct sockaddr *)&r->address, r->length) ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, out_peer, &length)) {
 		error = errno;
 		close(fd);
-		*out_peer = (struct ucred){.uid = ROCE_RENDEZVOUS_UNKNOWN};
 		if (error == EAGAIN && roce_listener_owner_find(r, &out_peer->uid))
 			out_peer->uid = ROCE_RENDEZVOUS_UNKNOWN;
 		return -error;

@@ -30,7 +30,8 @@ void roce_handover_keep(struct roce_server *s, const struct roce_keeper_record *
 		return;
 	/* One that is there and does not take it stands still. When it goes on it would take this
 	 * for our end, and start a second uroced for what we have. */
-	if (error == -EAGAIN)
+	if (error == -EAGAIN &&
+	    s->keeper_pid > 1) /* 1 has adopted us: it had gone before we asked */
 		kill(s->keeper_pid, SIGKILL);
 	shutdown(s->keeper.fd, SHUT_RDWR); /* its end is seen in the loop */
 }
